@@ -28,7 +28,7 @@ pytest_plugins = ["tests.share"]
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# Imported and collected objects live until the end; a garbage search among them takes seconds and finds nothing.
+# Imported modules and collected tests live until the end; searching them for garbage takes seconds and frees nothing.
 gc.disable()
 
 
@@ -55,7 +55,7 @@ SENTENCES = [
 
 @dataclass(frozen=True)
 class Ended:
-    """The result of a command line; its fields are named as in `subprocess.CompletedProcess`."""
+    """Result of a command run in this process; fields are named as in `subprocess.CompletedProcess`."""
 
     returncode: int
     stdout: str
@@ -64,7 +64,9 @@ class Ended:
 
 @pytest.fixture
 def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """A function run_main(main, *arguments) that runs a command line in this process, where torch is already loaded."""
+    """Return a function run_main(main, *arguments) that runs a command in this process, where torch is already
+    loaded.
+    """
 
     def run(main: Callable[[Sequence[str]], None], *arguments: object) -> Ended:
         message: object = None
@@ -74,7 +76,7 @@ def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
             message = ended.code
         written = capsys.readouterr()
         if isinstance(message, str):
-            # This is what the interpreter does with SystemExit.
+            # The interpreter handles SystemExit in the same way.
             return Ended(1, written.out, f"{written.err}{message}\n")
         return Ended(int(message or 0), written.out, written.err)
 
@@ -83,7 +85,7 @@ def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 
 @pytest.fixture(scope="session")
 def tokenizer() -> Tokenizer:
-    """A vocabulary of 400 tokens, 256 of them bytes."""
+    """A tokenizer with a vocabulary of 400 tokens, 256 of which are single bytes."""
     return train_tokenizer(SENTENCES * 20, size=400)
 
 
@@ -94,7 +96,7 @@ def small_config(tokenizer: Tokenizer) -> TransformerConfig:
 
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, small_config) -> Path:
-    """A model folder with fresh weights."""
+    """A model folder with random weights."""
     torch.manual_seed(11)
     folder = tmp_path_factory.mktemp("model")
     model = build(small_config)
@@ -110,17 +112,17 @@ def small_translator(model_folder: Path) -> Translator:
 
 @pytest.fixture(scope="session")
 def shipped() -> Translator:
-    """The shipped model, loaded once for all tests of a process."""
+    """The shipped model, loaded once per test process."""
     return Translator.load(device="cpu")
 
 
-# Number of positions of the language model below. It is small, so that a short text exceeds it.
+# Maximum length of `tiny_language_model`; small, so that a short text exceeds it.
 POSITIONS = 64
 
 
 @pytest.fixture(scope="session")
 def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder "tiny" of a language model whose attention and predictions differ from a fresh model's."""
+    """Folder "tiny" of a language model, with perturbed weights so that attention and predictions are not uniform."""
     torch.manual_seed(4)
     tokenizer = Tokenizer.load(MODEL / VOCABULARY)
     config = decoder_only(vocabulary=tokenizer.size, d_model=32, heads=4, layers=3, d_ff=64, max_positions=POSITIONS)
@@ -131,7 +133,7 @@ def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# Together they have every option of a configuration that changes the computation inside a layer.
+# Together, these cover every configuration option that changes the computation inside a layer.
 SHAPES = {
     "pre": {"positions": "sinusoidal", "tied_embeddings": "all"},
     "post": {
@@ -149,14 +151,14 @@ SHAPES = {
 }
 
 
-# The first two differ in norm, positions, activation, ties and bias; pytest -m thorough runs the others.
+# The first two differ in norm, positions, activation, weight tying and bias; `pytest -m thorough` runs the others.
 EACH_SHAPE = [name if name in ("pre", "post") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES]
-# For tests whose claim does not depend on the place of a layer's norm.
+# For tests that do not depend on whether the model is pre-norm or post-norm.
 ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True)
 
 
 def perturbed(model: Transformer) -> Transformer:
-    """Change the gains, biases and attention of a fresh model, whose norms and biases would do nothing."""
+    """Perturb the gains, biases and attention weights of a new model, whose norms and biases would have no effect."""
     model.eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
         if parameter.ndim == 1:
@@ -167,7 +169,7 @@ def perturbed(model: Transformer) -> Transformer:
 
 
 def translator_of(shape: str, tokenizer: Tokenizer) -> Translator:
-    """Return a translator with one of the SHAPES."""
+    """Return a translator with the configuration SHAPES[shape]."""
     torch.manual_seed(8)
     model = perturbed(build(small(tokenizer.size, 24, 3, 40, max_positions=64, **SHAPES[shape])))
     return Translator(Checkpoint(model, tokenizer), device="cpu", version=shape)
@@ -175,22 +177,22 @@ def translator_of(shape: str, tokenizer: Tokenizer) -> Translator:
 
 @pytest.fixture(scope="session", params=EACH_SHAPE)
 def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
-    """A translator of each shape."""
+    """A translator with a configuration from SHAPES."""
     return translator_of(request.param, tokenizer)
 
 
 @pytest.fixture(scope="session")
 def shaped_trace(shaped_translator: Translator) -> Trace:
-    """A trace with details of a given translation; its source has more tokens than a head has dimensions."""
+    """A trace with details for a given translation; the source has more tokens than a head has dimensions."""
     return shaped_translator.trace("The old man reads a book.", "Der alte Mann liest ein Buch.", details=True)
 
 
 def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
-    """Return weights of a one-layer, one-head model that copies its input and whose attention is known.
+    """Return the weights of a one-layer, one-head model that copies its input and has known attention.
 
-    The residual stream has one dimension per token and one per position. Every encoder row looks at the position after
-    it, every decoder row at the one before it. In cross-attention, decoder row t looks at source position t, whose
-    token it predicts.
+    The residual stream has one dimension per token and one per position. Each encoder row attends to the next position,
+    and each decoder row to the previous one. In cross-attention, decoder row t attends to source position t, which
+    holds the token that the row predicts.
     """
     model = build(config)
     vocabulary, places = config.source_vocabulary, config.max_positions
@@ -204,7 +206,7 @@ def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
         weights[f"{side}_positions.table"][:, positions] = torch.eye(places)
 
     def look(attention: str, offset: int) -> None:
-        """Let queries of position i match keys of position i + offset."""
+        """Make the query at position i match the key at position i + offset."""
         projection = weights[f"{attention}.in_projection.weight"]
         query, key, value = projection.chunk(3)
         query[positions, positions] = torch.eye(places).roll(offset, dims=0)
@@ -220,7 +222,7 @@ def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
 
 @pytest.fixture(scope="session")
 def copying_translator(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Translator:
-    """A translator with known attention; see `copying_weights`."""
+    """A translator with the weights of `copying_weights`, so that its attention is known."""
     config = small(
         tokenizer.size,
         tokenizer.size + 32,

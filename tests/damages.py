@@ -1,4 +1,4 @@
-"""Damages files of a folder, for the tests of the code that reads it."""
+"""Damages files in a folder, to test the code that reads them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 CONTENTS = ("flip", "flip", "flip", "cut", "insert", "overwrite", "empty", "other", "random")
 PLACES = ("missing", "folder", "loop")
-# Tests make and delete thousands of folders, in memory where the system supports it.
+# Tests create and delete thousands of folders, so keep them in memory where the system supports that.
 MEMORY = Path("/dev/shm")
 
 
 @st.composite
 def file_damages(draw: st.DrawFn, files: Sequence[str]) -> tuple[str, str, str, float, bytes]:
-    """Draw the damage to one file, as a tuple for failure messages: kind, file, another file, position and bytes."""
+    """Hypothesis strategy for damage to one file: kind of damage, file, another file, relative position, and bytes."""
     names = st.sampled_from(files)
     return (
         draw(st.sampled_from(CONTENTS + PLACES)),
@@ -30,7 +30,7 @@ def file_damages(draw: st.DrawFn, files: Sequence[str]) -> tuple[str, str, str, 
 
 
 def damage_file(folder: Path, kind: str, name: str, other: str = "", place: float = 0, added: bytes = b"?") -> None:
-    """Apply the damage to a file."""
+    """Damage a file in one of the ways in CONTENTS and PLACES."""
     path = folder / name
     content = path.read_bytes()
     at = int(place * len(content))
@@ -55,15 +55,15 @@ def damage_file(folder: Path, kind: str, name: str, other: str = "", place: floa
 
 
 def set_field(path: Path, field: str, value: object, *, dropped: bool = False) -> None:
-    """Change or remove a field of a JSON object."""
+    """Set or remove a field in a JSON file."""
     values = json.loads(path.read_text())
     values.pop(field, None)
     path.write_text(json.dumps(values if dropped else {**values, field: value}))
 
 
 def change_header(path: Path, kind: str, which: object, value: object) -> None:
-    """Change a tensor's shape or type ("header"), remove a tensor ("tensor") or change a seal ("metadata"), in a
-    safetensors header.
+    """Damage the header of a safetensors file: change a tensor's shape or type ("header"), remove a tensor ("tensor")
+    or change a seal ("metadata").
     """
     content = path.read_bytes()
     (length,) = struct.unpack("<Q", content[:8])

@@ -1,4 +1,4 @@
-"""Small random models with two vocabularies that read or write Arabic, in the format of `attention-atlas import`."""
+"""Small random models that read or write Arabic, in the format of `attention-atlas import`."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def arabic_model(
     decoder_layers: int = 2,
     unapplied: tuple[str, ...] = (),
 ) -> Path:
-    """Write a model folder with random weights, and return it.
+    """Write a model folder with random weights, and return its path.
 
     Args:
-        folder: the new folder.
-        reads, writes: languages of TEXTS that the model reads and writes.
+        folder: path of the new folder.
+        reads, writes: source and target language, keys of TEXTS.
         seed: seed of the weights.
-        codes: target language tokens, such as ">>ara<<".
-        separate: whether each side has its own ids.
-        encoder_layers, decoder_layers: number of layers.
-        unapplied: as in `TransformerConfig`.
+        codes: target-language tokens, such as ">>ara<<".
+        separate: whether source and target have separate token ids.
+        encoder_layers, decoder_layers: number of layers in each stack.
+        unapplied: see `TransformerConfig`.
     """
     models = [sentencepiece_model(TEXTS[code]) for code in (reads, writes)]
     sides = [[*codes, *tokens_of(models[0])], tokens_of(models[1])]
@@ -87,7 +87,7 @@ def arabic_model(
     for name, parameter in model.named_parameters():
         parameter += (0.3 if parameter.ndim == 1 else 0.2) * torch.randn_like(parameter)
         if name == "generator.bias":
-            # The model ends sentences and never writes padding.
+            # Make the end symbol likely, and padding impossible.
             parameter[0] += 1.5
             parameter[pad] = -1e4
     save_model(folder, config, dict(model.named_parameters()), tokenizer, exact=True)
@@ -112,7 +112,7 @@ def sentencepiece_model(sentences: list[str], *, size: int = 90, byte_fallback: 
 
 
 def tokens_of(*models: bytes) -> list[str]:
-    """Return the tokens of sentencepiece models, each once, without special symbols."""
+    """Return the distinct tokens of sentencepiece models, without special symbols."""
     tokens: dict[str, None] = {}
     for model in models:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -125,6 +125,6 @@ def tokens_of(*models: bytes) -> list[str]:
 
 
 def numbered(tokens: list[str], total: int = 0) -> dict[str, int]:
-    """Return a vocab.json like OPUS-MT's: the end symbol first, padding last, filled up to a total."""
+    """Return a vocab.json like OPUS-MT's: end symbol first, padding last, and filler tokens up to the total."""
     filled = [*tokens, *(f"▁filler{number}" for number in range(total - len(tokens) - 3))]
     return {text: number for number, text in enumerate(["</s>", "<unk>", *filled, "<pad>"])}

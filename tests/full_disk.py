@@ -1,4 +1,4 @@
-"""Simulates a disk that is full, or nearly."""
+"""Simulates a full disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces with attention invented for a test."""
+"""Traces with invented attention."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FIRST = 10
 
 
 def made_up_trace(source, target, **maps):
-    """Return a trace with one layer and one head, or as many as the given maps have; the other kinds look evenly.
+    """Return a trace with the given attention, and with uniform attention for all other kinds.
 
     Args:
-        source: texts of the source's words, without the end symbol; a bar separates the tokens of a word, and token ids
-            count up from FIRST.
-        target: texts of the target's words, without the start symbol.
-        maps: by kind, [rows, columns] or [L, H, rows, columns].
+        source: words of the source, without the end symbol; a bar separates the tokens of a word. Token ids count up
+            from FIRST.
+        target: words of the target, without the start symbol.
+        maps: weights by attention kind, [rows, columns] for a single head, or [L, H, rows, columns].
     """
     source_tokens = (*_words(source), Token(END, "</s>", None, "end"))
     words = _words(target)

@@ -1,4 +1,4 @@
-"""A model server without Ray: the same service behind Python's own HTTP server."""
+"""A model server without Ray: the real service behind Python's own HTTP server."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from transformer.serving.service import Service
 
 
 class Broken(Exception):
-    """Raised by a service to simulate a dying replica; its server then answers with its own error page."""
+    """Raised by a service to simulate a dying replica; the server then sends an HTML error page."""
 
 
 @contextmanager
 def model_server(service: Service, port: int = 0) -> Iterator[str]:
-    """Run a server for a service and return its address."""
+    """Run a server for a service, and yield its URL."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -57,7 +57,7 @@ def model_server(service: Service, port: int = 0) -> Iterator[str]:
             return line
 
         def close_lines(self) -> None:
-            """Close the connections that clients keep open, as an exiting process does."""
+            """Close all open client connections, as an exiting process does."""
             for line in self.lines:
                 with suppress(OSError):
                     line.shutdown(socket.SHUT_RDWR)

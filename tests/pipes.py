@@ -1,4 +1,4 @@
-"""Text that a program reads from another program and can read only once."""
+"""Pipes, for input that a program can read only once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ no_pipes = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="a pipe has n
 
 @contextmanager
 def piped(text: str) -> Iterator[str]:
-    """Return the name of a pipe that yields a text once, as a shell's <(command) does."""
+    """Yield the path of a pipe from which a text can be read once, as with a shell's <(command)."""
     reading, writing = os.pipe()
 
     def write() -> None:
-        # A command that reads nothing may close its end before the first word is written.
+        # A command that ignores its input may close the pipe before the first word is written.
         with suppress(BrokenPipeError), os.fdopen(writing, "w", encoding="utf-8") as file:
             file.write(text)
 

@@ -1,4 +1,4 @@
-"""Every page and every part of a page, from the registry of pages, for the tests that cover all pages."""
+"""All pages and parts of pages in the page registry, for tests that cover every page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.ui.params.fields import Params
 from pages.ui.params.page import Page
 from pages.ui.params.pages import FIRST, PAGES
 
-# Choices that make a page show more, by the name of the page.
+# URL parameters with which a page shows more than by default, by page name.
 MORE = {
     "decoding": {"method": "beam"},
     "switch_heads_off": {"off_heads": "cross.1.8-cross.6.5"},
@@ -24,11 +24,11 @@ MORE = {
 
 @dataclass(frozen=True)
 class Place:
-    """A page, or one part of it.
+    """A page, or one part of a page.
 
     Attributes:
-        page: its entry in the registry.
-        parameters: parameters of the address that opens the part.
+        page: the page's entry in the page registry.
+        parameters: URL parameters that open the part.
     """
 
     page: Page
@@ -36,7 +36,7 @@ class Place:
 
     @property
     def path(self) -> str:
-        """The address, ending where further parameters can be appended."""
+        """URL path and query string, ending where further parameters can be appended."""
         name = "" if self.page.name == FIRST else self.page.name
         return f"/{name}?" + "".join(f"{key}={value}&" for key, value in self.parameters)
 
@@ -45,7 +45,7 @@ class Place:
 
     @property
     def more(self) -> dict[str, str]:
-        """Parameters with which the page shows more than by default, including those of the part."""
+        """URL parameters of the part, and further ones with which the page shows more than by default."""
         return {**dict(self.parameters), **MORE.get(self.page.name, {})}
 
 
@@ -61,7 +61,7 @@ def _places(page: Page) -> list[Place]:
 
 
 PLACES: tuple[Place, ...] = tuple(place for page in PAGES.values() for place in _places(page))
-# The same, for tests with a model: every page in every run, its further parts with pytest -m thorough.
+# For tests with a model: the first part of each page in every test run, other parts with `pytest -m thorough`.
 PAGES_FIRST = [
     pytest.param(place, marks=pytest.mark.thorough) if place != _places(place.page)[0] else place for place in PLACES
 ]

@@ -1,4 +1,4 @@
-"""Number of examples per property: a few with every `pytest`, many with `pytest -m thorough`."""
+"""Number of examples per property test: a few in every test run, many with `pytest -m thorough`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 
 def few(count: int) -> settings:
-    """Return settings that try `count` examples, the same ones in every run."""
+    """Return Hypothesis settings that try `count` examples, the same ones in every test run."""
     return settings(
         max_examples=count,
         derandomize=True,
@@ -21,5 +21,7 @@ def few(count: int) -> settings:
 
 
 def many(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Like `few`, and only in `pytest -m thorough`, where a hundred examples take about a second."""
+    """Run a property test with `count` examples, only in `pytest -m thorough`; a hundred examples take about a
+    second.
+    """
     return lambda test: pytest.mark.thorough(seconds=count / 100)(few(count)(test))

@@ -1,8 +1,8 @@
-"""`pytest -m 'thorough or install' --share`: runs the part of the long tests that belongs in every CI run.
+"""`pytest -m 'thorough or install' --share`: runs the share of the long tests that belongs in every CI run.
 
-All of them run every night (.ci/nightly). A share has a budget of seconds. One half goes to tests named after a file
-that changed since $SHARE_BASE, or else within the last day. The other half goes to the next of all tests, so that all
-of them have their turn over several commits.
+All long tests run every night (.ci/nightly). A share has a time budget. One half of the budget goes to tests named
+after a file that changed since $SHARE_BASE, or otherwise within the last day. The other half rotates through all tests,
+so that every test runs once over several commits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from zlib import crc32
 
 import pytest
 
-# Seconds of tests in one half of a share; two cores need one minute for them.
+# Seconds of test time in each half of a share, which take one minute on two cores.
 SECONDS = 120
-# Seconds of a test without a cost mark, by the beginning of its path.
+# Assumed seconds of a test without a cost mark, by the start of its path.
 COSTS = {"tests/browser": 5, "tests/ui": 2, "": 2}
-# Folders and files whose names say nothing about a page or a subject.
+# Names of folders and files that do not identify a page or a subject.
 GENERAL = frozenset(
     {
         "pages",
@@ -51,20 +51,22 @@ INSTALLED = ("pyproject.toml", "requirements", "deploy/", "transformer/files/pat
 
 
 def names(path: str) -> set[str]:
-    """Return the subjects of a changed file: the names of its folders and of the file."""
+    """Return the subjects of a file: the names of its folders and its own name."""
     parts = PurePosixPath(path).with_suffix("").parts
     return {part.removeprefix("test_").replace("-", "_") for part in parts} - GENERAL
 
 
 def concerned(test: str, changed: Iterable[str]) -> bool:
-    """Return whether the test itself changed, or its file, folder or case has the name of a changed subject."""
+    """Return whether a test covers a changed file: the test file changed, or its path or parameters name a changed
+    subject.
+    """
     path, _, case = test.partition("::")
     subjects = names(path) | set(re.findall(r"[a-z]\w+", case.partition("[")[2])) - GENERAL
     return any(_alike(subject, name) for path in changed for name in names(path) for subject in subjects)
 
 
 def _alike(one: str, other: str) -> bool:
-    """Return whether two names have the same subject, as `decoding_steps` and `decoding`."""
+    """Return whether two names mean the same subject, for example `decoding_steps` and `decoding`."""
     shorter, longer = sorted((one, other), key=len)
     return one == other or (len(shorter) > 4 and shorter in longer)
 
@@ -73,9 +75,9 @@ def share(tests: Mapping[str, float], changed: Sequence[str], turn: int) -> set[
     """Return the ids of the tests to run this time.
 
     Args:
-        tests: ids of all long tests, and the seconds of each; a test that fills half of a share alone runs at night.
+        tests: seconds of each long test, by id; a test that exceeds half a share runs only at night.
         changed: paths of the changed files.
-        turn: a number that decides which of them run.
+        turn: number that decides which tests run.
     """
     short = {test: cost for test, cost in tests.items() if cost < SECONDS}
     about = [test for test in short if concerned(test, changed)]
@@ -84,7 +86,7 @@ def share(tests: Mapping[str, float], changed: Sequence[str], turn: int) -> set[
 
 
 def _within(tests: Iterable[str], costs: Mapping[str, float]) -> Iterator[str]:
-    """Return the first tests that fit into the seconds."""
+    """Yield the first tests that fit into the time budget."""
     spent = 0.0
     for test in tests:
         if spent + costs[test] <= SECONDS:
@@ -93,7 +95,7 @@ def _within(tests: Iterable[str], costs: Mapping[str, float]) -> Iterator[str]:
 
 
 def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
-    """Return the tests whose turn it is, in a fixed order of all tests."""
+    """Yield the tests whose turn it is, from a fixed order of all tests."""
     order = sorted(costs, key=lambda test: crc32(test.encode()))
     whole = sum(costs.values())
     for test, end in zip(order, accumulate(costs[test] for test in order), strict=True):
@@ -102,18 +104,18 @@ def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
 
 
 def seconds(test: str, marked: float | None) -> float:
-    """Return the cost of a test: from its mark, or from tests of its kind."""
+    """Return the seconds of a test, from its cost mark or otherwise from the start of its path."""
     return marked or next(cost for beginning, cost in COSTS.items() if test.startswith(beginning))
 
 
 def _git(*arguments: str) -> list[str]:
-    """Return git's output; an empty text without a history, as in an archive."""
+    """Return the words of git's output; empty without a repository, as in a source archive."""
     done = subprocess.run(["git", *arguments], capture_output=True, text=True)
     return done.stdout.split()
 
 
 def changed_files() -> list[str]:
-    """Return the paths that differ from $SHARE_BASE, or from a day ago, including uncommitted files."""
+    """Return the files that differ from $SHARE_BASE or from a day ago, including uncommitted changes."""
     bases = [os.environ.get("SHARE_BASE", ""), *_git("rev-list", "-1", "--before=1 day ago", "HEAD")]
     found = next((base for base in bases if base and _git("rev-parse", "--verify", f"{base}^{{commit}}")), None)
     return _git("diff", "--name-only", found) if found else []

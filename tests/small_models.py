@@ -1,5 +1,3 @@
-"""Configurations of small models."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -10,10 +8,10 @@ from transformer.config import TransformerConfig
 def small(
     vocabulary: int, d_model: int, heads: int, d_ff: int, layers: tuple[int, int] = (2, 2), **options: Any
 ) -> TransformerConfig:
-    """A translator's configuration in which both sides have the same number of tokens.
+    """Return a translator's configuration in which both vocabularies have the same size.
 
     Args:
-        layers: the numbers of encoder and decoder layers.
+        layers: number of encoder and decoder layers.
         options: other fields of the configuration.
     """
     return TransformerConfig(

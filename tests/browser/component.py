@@ -1,4 +1,4 @@
-"""Drives the attention browser of a saved file in a real Chromium, without a server or a network."""
+"""Drives the attention browser in a saved HTML file, opened in Chromium without a server or a network."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from transformer.values.trace import KINDS, Kind, Trace
 
 VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 SVG = "{http://www.w3.org/2000/svg}"
-# Colours of the published colour scale at the weights 0, 1/4, 1/2, 3/4 and 1.
+# Published RGB values of the viridis colour map at the weights 0, 1/4, 1/2, 3/4 and 1.
 VIRIDIS = {0.0: (68, 1, 84), 0.25: (59, 82, 139), 0.5: (33, 145, 140), 0.75: (94, 201, 98), 1.0: (253, 231, 37)}
 
 
 def in_tokens(**shown: object) -> AttentionParams:
-    """Return a choice of the first head with tokens not merged into words, and any other settings."""
+    """Return parameters that choose the first head and show tokens instead of words."""
     return AttentionParams(**{"layer": 0, "head": 0, "words": False, **shown})
 
 
@@ -53,13 +53,13 @@ def texts(svg) -> list[str]:
 
 
 def settle(page: Page) -> None:
-    """Wait until the next frame is drawn."""
+    """Wait for two animation frames, so that the browser has drawn all changes."""
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 @dataclass
 class Component:
-    """The attention browser of one kind, in a file opened without a server or a network."""
+    """The attention browser of one attention kind, in a file opened without a server."""
 
     page: Page
     root: Locator
@@ -82,12 +82,12 @@ class Component:
 
     @property
     def head(self) -> tuple[int, int]:
-        """Return the layer and head on screen, counted from 1."""
+        """Layer and head on screen, both 1-based."""
         _, _, layer, head = self.root.get_attribute("data-drawn").split()
         return int(layer), int(head)
 
     def control(self, label: str) -> Locator:
-        """Return a control; open the panel if the control is in it."""
+        """Return a control by its label. If the control is in the settings panel, open the panel."""
         found = self.root.get_by_label(label, exact=True)
         if self.root.locator(".display:not([open])").get_by_label(label, exact=True).count():
             self.root.locator(".display summary").click()
@@ -106,19 +106,19 @@ class Component:
             self.settle()
 
     def hover(self, x: float, y: float) -> str:
-        """Hover over a place of the large figure, and return the readout."""
+        """Move the pointer to a position in the large figure, and return the readout."""
         self.large.hover(position={"x": x, "y": y})
         self.settle()
         return self.readout
 
     def click(self, x: float, y: float, *modifiers: str) -> None:
-        """Click a place of the large figure, and move the pointer away."""
+        """Click in the large figure, then move the pointer away from the figure."""
         self.large.click(position={"x": x, "y": y}, modifiers=list(modifiers))
         self.page.mouse.move(0, 0)
         self.settle()
 
     def save(self, name: str) -> bytes:
-        """Return the file that a button of the menu saves."""
+        """Return the content of the file that a menu button saves."""
         self.root.locator(".save summary").click()
         with self.page.expect_download() as download:
             self.root.get_by_role("button", name=name, exact=True).click()
@@ -134,25 +134,29 @@ class Component:
         return list(csv.DictReader(io.StringIO(self.save("CSV").decode("utf-8"))))
 
     def cells(self, rows: int, columns: int) -> np.ndarray:
-        """Return x, y, width and height of each cell [R, C, 4], measured in the saved picture of the map."""
+        """Return x, y, width and height of each cell, [R, C, 4], from the map's SVG export."""
         rectangles = self.svg().findall(f"{SVG}rect")[1 : 1 + rows * columns]
         names = ("x", "y", "width", "height")
         return np.array([[float(one.get(name)) for name in names] for one in rectangles]).reshape(rows, columns, 4)
 
     def pixels(self, canvas: Locator) -> np.ndarray:
-        """Return the colours of a canvas, [height, width, 4]. At a density of 1, its pixels are pointer coordinates."""
+        """Return the RGBA pixels of a canvas, [height, width, 4]. With one pixel per CSS pixel, pixels are pointer
+        coordinates.
+        """
         picture = canvas.evaluate("canvas => canvas.toDataURL()").partition(",")[2]
         return np.asarray(Image.open(io.BytesIO(base64.b64decode(picture))))
 
     def colours(self, cells: np.ndarray) -> np.ndarray:
-        """Return each cell's colour in the large map, read at a quarter of the cell, away from numbers and hatching."""
+        """Return the RGB colour of each cell in the large map, sampled off-centre to avoid the printed number and
+        hatching.
+        """
         pixels = self.pixels(self.large)
         x, y = cells[..., 0] + cells[..., 2] / 4, cells[..., 1] + cells[..., 3] / 4
         return pixels[y.astype(int), x.astype(int), :3].astype(int)
 
 
 def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Vocabulary) -> str:
-    """Return the file that the browser writes for a trace, opened at a kind."""
+    """Return the HTML file that the app saves for a trace, opened at one attention kind."""
     metrics = {each: head_metrics(trace, each, vocabulary.key_scores(each)) for each in KINDS}
     kinds = {each: browser_payload(trace, metrics[each], vars(choice)) for each in KINDS}
     content = {
@@ -169,7 +173,7 @@ def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Voca
 
 @contextmanager
 def offline_page(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """Open a page without a network; record all requests and errors."""
+    """Open a page without a network, and record every request and error."""
     context = browser.new_context()
     problems: list[str] = []
     context.route(re.compile("^(http|ws)"), lambda route: (problems.append(route.request.url), route.abort()))
@@ -193,7 +197,7 @@ def opened_document(
     choice: AttentionParams | None = None,
     **look: object,
 ) -> Iterator[Component]:
-    """Write and open the HTML file with all attention, as a user without the app does."""
+    """Write the HTML file with all attention maps, and open the file without a server."""
     file = folder / "attention.html"
     file.write_text(document(trace, kind, choice or in_tokens(), translator.tokenizer), encoding="utf-8")
     with opened_file(offline, file, **look) as page:
@@ -209,10 +213,10 @@ def opened_file(
     color_scheme: Literal["light", "dark"] = "light",
     last: str = f":nth-match(.atlas[data-drawn], {len(KINDS)})",
 ) -> Iterator[Page]:
-    """Open a file in an `offline_page`, by default one with all three kinds. Requests and errors fail the test.
+    """Open a file in an `offline_page`. A request or an error on the page fails the test.
 
     Args:
-        last: selector of the element that the file draws last.
+        last: CSS selector of the last element that the file renders; by default, the last of three attention browsers.
     """
     page, problems = offline
     problems.clear()

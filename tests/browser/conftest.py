@@ -31,14 +31,14 @@ PLACES = (
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
 HOW = "no Chrome or Chromium found: install one (Debian: apt-get install chromium) to run the browser tests"
-# Milliseconds until an expected event counts as missing; a busy machine may be slow.
+# Timeout in milliseconds for an expected event; generous, because the machine may be busy.
 PATIENCE = 90_000
-# JavaScript: whether nothing covers the middle of an element, in the page or in a component.
+# JavaScript: whether nothing covers the centre of an element, in the page or in a shadow root.
 FREE = """element => {
     const box = element.getBoundingClientRect();
     return element.contains(element.getRootNode().elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
 }"""
-# JavaScript: whether every visible chart has been drawn; lecture mode hides all but one figure.
+# JavaScript: whether every visible chart has been drawn. Lecture mode hides all figures but one.
 CHARTS_DRAWN = """
     () => [...document.querySelectorAll('[data-testid=stSkeleton], [data-testid=stVegaLiteChart]')].every(
         element => !element.checkVisibility() || element.querySelector('svg, canvas'))
@@ -46,7 +46,7 @@ CHARTS_DRAWN = """
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests that need a fresh server first; all tests then share that server."""
+    """Run tests that need a fresh server first; after them, all tests share that server."""
     items.sort(key=lambda item: "unvisited" not in getattr(item, "fixturenames", ()))
 
 
@@ -76,9 +76,7 @@ def running_server(
     folder: Path = ROOT,
     port: int = 0,
 ) -> Iterator[str]:
-    """Run a fresh server of the app, at a free port unless one is given; its log must not contain tracebacks or
-    warnings.
-    """
+    """Run a fresh server of the app, and yield its URL. Tracebacks or warnings in the server's log fail the test."""
     if not port:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -110,14 +108,13 @@ def server() -> Iterator[str]:
 
 @dataclass
 class Visitor:
-    """A user with a browser page; records all errors on it."""
+    """A user with a browser page, whose errors are recorded."""
 
     page: Page
     address: str
     problems: list[str] = field(default_factory=list)
 
     def resize(self, width: int, height: int) -> None:
-        """Resize the window."""
         self.page.set_viewport_size({"width": width, "height": height})
 
     def open(self, path: str) -> None:
@@ -125,9 +122,9 @@ class Visitor:
         self.wait()
 
     def wait(self) -> None:
-        """Wait until all requests are answered and drawn, and the previous page is removed."""
+        """Wait until the app has answered all requests and the previous page is removed."""
         self.page.evaluate("runs.quiet = 0")
-        # Polling at every frame would make Chromium draw each of them.
+        # Polling on every animation frame would make Chromium draw every frame.
         self.page.wait_for_function(SETTLED, polling=25)
 
     def reload(self) -> None:
@@ -135,11 +132,11 @@ class Visitor:
         self.wait()
 
     def until(self, target: Locator, condition: str, what: str) -> None:
-        """Wait until an element meets a condition; the page may redraw the element meanwhile.
+        """Wait until an element meets a condition. The page may re-render the element in the meantime.
 
         Args:
-            condition: a JavaScript function of the element.
-            what: the error message if the condition is never met.
+            condition: JavaScript function of the element.
+            what: error message on timeout.
         """
         end = time.monotonic() + PATIENCE / 1000
         while not target.evaluate(condition):
@@ -147,14 +144,14 @@ class Visitor:
             self.page.wait_for_timeout(50)
 
     def free(self, target: Locator, what: str) -> None:
-        """Wait until nothing covers the middle of an element."""
+        """Wait until nothing covers the centre of an element."""
         self.until(target, FREE, what)
 
     def see(self, text: str) -> None:
         self.page.get_by_text(text, exact=False).filter(visible=True).first.wait_for()
 
     def drawn(self, mark: Locator) -> None:
-        """Wait until Vega has finished drawing a chart. It redraws when it knows the available width."""
+        """Wait until Vega has finished drawing a chart. Vega redraws a chart once the available width is known."""
         while True:
             found = mark.element_handle()
             self.page.wait_for_timeout(700)
@@ -162,7 +159,7 @@ class Visitor:
                 return
 
     def steady(self, measure: str) -> Any:
-        """Return the value of a JavaScript function once all charts are drawn and the value stays the same."""
+        """Return the value of a JavaScript function, once all charts are drawn and two calls give the same value."""
         self.page.wait_for_function(CHARTS_DRAWN)
         found = self.page.evaluate(measure)
         while True:
@@ -172,36 +169,34 @@ class Visitor:
                 return found
 
     def maps(self, count: int) -> None:
-        """Wait until this many attention browsers are drawn."""
+        """Wait until `count` attention browsers are drawn."""
         self.page.locator(".atlas[data-drawn]").nth(count - 1).wait_for()
 
     def components(self, count: int) -> None:
-        """Wait until this many of our components are drawn."""
+        """Wait until `count` attention browsers or decoding components are drawn."""
         if count:
             self.page.locator(".atlas[data-drawn], .steps[data-drawn]").nth(count - 1).wait_for()
 
     def head(self, layer: int, head: int) -> None:
-        """Wait until the attention browser shows this head."""
         self.page.locator(f".atlas[data-drawn$=' {layer} {head}']").first.wait_for()
 
     def fits(self, what: str) -> None:
-        """Wait until nothing is wider than the screen."""
+        """Wait until the page has no horizontal overflow."""
         self.until(self.page.locator("html"), "html => html.scrollWidth <= innerWidth", what)
         self.until(self.page.get_by_test_id("stMain"), "main => main.scrollWidth <= main.clientWidth + 1", what)
 
     def control(self, label: str) -> Locator:
-        """Return a control of the attention browser."""
         return self.page.locator(".atlas").get_by_label(label, exact=True)
 
     def choose(self, title: str) -> None:
-        """Go to a page by the menu of its section."""
+        """Open a page from the menu of its section."""
         chosen = next(page for page in PAGES.values() if page.title == title)
         self.page.get_by_test_id("stTopNavSection").filter(has_text=chosen.section).click()
         self.page.get_by_role("menuitem", name=title, exact=True).click()
         self.arrived(chosen.name)
 
     def arrived(self, name: str) -> None:
-        """Wait until this page is shown and the previous one is gone."""
+        """Wait until the URL and the content of this page are shown."""
         path = "/" if name == FIRST else f"/{name}"
         self.page.wait_for_url(lambda url: urlparse(url).path == path)
         self.wait()
@@ -211,13 +206,13 @@ class Visitor:
         self.page.keyboard.press("Enter")
 
     def has_typed(self, text: str) -> None:
-        """Wait until the box holds the text."""
+        """Wait until the sentence box holds this text."""
         expect(self.page.get_by_label("English sentence")).to_have_value(text)
 
 
 @contextmanager
 def watched(page: Page, address: str) -> Iterator[Visitor]:
-    """A user who opens the app; requests to other machines and errors fail the test."""
+    """Yield a user of the app whose page fails the test on an error or a request to another machine."""
     someone = Visitor(page, address)
 
     def finished(response):
@@ -250,7 +245,7 @@ def watched(page: Page, address: str) -> Iterator[Visitor]:
 @contextmanager
 def window(browser: Browser, **options: object) -> Iterator[Page]:
     """Open a page in a browser context without stored state."""
-    # Streamlit's animations are off, because a CPU would draw every frame of them.
+    # Disable Streamlit's animations, because a browser without a GPU renders every frame on the CPU.
     context = browser.new_context(**{"viewport": VIEWPORT, "reduced_motion": "reduce", **options})
     context.add_init_script(RUNS)
     context.set_default_timeout(PATIENCE)
@@ -261,7 +256,7 @@ def window(browser: Browser, **options: object) -> Iterator[Page]:
 
 
 class Desks:
-    """Browser pages that tests share one after another, because a new page loads Streamlit's JavaScript for seconds."""
+    """Pool of browser pages that tests reuse, because a new page takes seconds to load Streamlit's JavaScript."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
@@ -273,7 +268,7 @@ class Desks:
     def visitor(
         self, address: str, *, viewport: ViewportSize = VIEWPORT, color_scheme: Literal["light", "dark"] = "light"
     ) -> Iterator[Visitor]:
-        """Provide a new user whose page has no state from earlier tests and is not shared."""
+        """Yield a new user, with a page from the pool and no state from earlier tests."""
         self.visited.add(address)
         page = self.free.pop() if self.free else self.pages.enter_context(window(self.browser))
         page.set_viewport_size(viewport)
@@ -300,38 +295,38 @@ def desks(browser: Browser) -> Iterator[Desks]:
 
 @pytest.fixture
 def serve() -> Callable[..., AbstractContextManager[str]]:
-    """Start a server that no user has visited."""
+    """Return a function that starts a fresh server; see `running_server`."""
     return running_server
 
 
 @pytest.fixture
 def unvisited(server: str, desks: Desks) -> Iterator[str]:
-    """A server that no user has visited: the shared server if no test has used it, else a new one."""
+    """URL of a server that no user has visited: the shared server if no test has used it, else a new server."""
     with running_server() if server in desks.visited else nullcontext(server) as address:
         yield address
 
 
 @pytest.fixture
 def visit(desks: Desks) -> Callable[..., AbstractContextManager[Visitor]]:
-    """Open an address as a user with a browser context of their own."""
+    """Return a function that opens the app at a URL as a new user."""
     return desks.visitor
 
 
 @pytest.fixture
 def reader(desks: Desks, server: str) -> Iterator[Visitor]:
-    """A user who opens the app for the first time."""
+    """A new user of the shared server."""
     with desks.visitor(server) as someone:
         yield someone
 
 
 @pytest.fixture(scope="session")
 def offline(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """A page without a network, in which tests open files one after another."""
+    """A page without a network, shared by tests that open files."""
     with offline_page(browser) as opened:
         yield opened
 
 
 @pytest.fixture
 def browse(offline: tuple[Page, list[str]], tmp_path: Path) -> Callable[..., AbstractContextManager[Component]]:
-    """Open the attention browser of one kind, without a server."""
+    """Return a function that opens the attention browser of one attention kind from a file."""
     return partial(opened_document, offline, tmp_path)

@@ -1,4 +1,4 @@
-"""Fresh Python environments for tests of the installation."""
+"""Creates new Python environments, for tests of installations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"
 
 
 def programs_of_environment(folders: pytest.TempPathFactory, *packages: str) -> Path:
-    """Install packages into a new environment, and return the folder of its programs."""
+    """Install packages in a new environment, and return the folder of its executables."""
     environment = folders.mktemp("environment")
     EnvBuilder(with_pip=True).create(environment)
     programs = environment / PROGRAMS

@@ -1,4 +1,4 @@
-"""Saves a figure through its menu, and reads its files with other programs."""
+"""Saves a figure through its menu, and reads the saved files with other programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pypdf import PdfReader
 
 SVG = "{http://www.w3.org/2000/svg}"
 FONTS = [str(path) for path in (Path(__file__).parents[2] / "assets" / "fonts").glob("*.ttf")]
-# Elements that a saved drawing may have. None of them runs code or fetches anything.
+# SVG elements that a saved figure may contain. None of them can run code or fetch anything.
 ELEMENTS = {
     "svg",
     "desc",
@@ -37,10 +37,10 @@ ELEMENTS = {
     "stop",
     "marker",
 }
-# Points per millimetre.
+# Typographic points per millimetre.
 POINT = 72 / 25.4
 DENSITY = 2
-# The mark for a space, for which Source Sans has no glyph.
+# Symbol that stands for a space. Source Sans has no glyph for this symbol.
 MARK = "␣"
 
 
@@ -48,12 +48,12 @@ def save(figure: Locator, name: str, *, width: str = "as on the screen", **chose
     """Return the file that a figure's menu saves.
 
     Args:
-        figure: the element with the menu.
-        name: name of the format.
-        width: width as the menu words it.
-        chosen: whether each box is ticked: caption, transparent, light.
+        figure: element that contains the menu.
+        name: file format, as the menu's button names it.
+        width: option of the menu's width box.
+        chosen: state of the checkboxes, by the first word of each label: caption, transparent, light.
     """
-    # The last menu is the figure's own; an inner figure's menu comes before it.
+    # The last menu belongs to this figure; earlier menus belong to figures inside this one.
     menu = figure.locator(".save").last
     menu.locator("summary").click()
     menu.get_by_label("Width").select_option(label=width)
@@ -62,15 +62,15 @@ def save(figure: Locator, name: str, *, width: str = "as on the screen", **chose
         box.set_checked(chosen.get(label.split()[0].lower(), label == "Caption"))
     with figure.page.expect_download() as download:
         menu.get_by_role("button", name=name, exact=True).click()
-    # The menu reports the save once the page has its old layout, and stays open for the next format.
+    # The menu confirms the download once the page has its usual layout again, and stays open for the next format.
     menu.get_by_text(f"{name} saved.").wait_for()
-    # The open menu may cover the next figure's menu.
+    # An open menu may cover the menu of the next figure.
     menu.locator("summary").press("Escape")
     return Path(download.value.path()).read_bytes()
 
 
 def drawing(figure: Locator, **options: object) -> ElementTree.Element:
-    """Return a figure's SVG, which holds only drawing elements."""
+    """Return a figure's SVG, and check that it contains only drawing elements."""
     root = ElementTree.fromstring(save(figure, "SVG", **options))
     for element in root.iter():
         assert element.tag.removeprefix(SVG) in ELEMENTS, element.tag
@@ -86,7 +86,7 @@ def labels(root: ElementTree.Element) -> list[str]:
 
 
 def rendered(root: ElementTree.Element, background: str | None = None) -> np.ndarray:
-    """Render a drawing with resvg, which shares no code with the browser: RGBA, DENSITY pixels per CSS pixel."""
+    """Render an SVG with resvg, independently of the browser, as RGBA with DENSITY pixels per CSS pixel."""
     size = root.get("viewBox").split()[2:]
     in_pixels = ElementTree.Element(root.tag, {**root.attrib, **dict(zip(("width", "height"), size, strict=True))})
     in_pixels.extend(root)
@@ -101,7 +101,7 @@ def rendered(root: ElementTree.Element, background: str | None = None) -> np.nda
 
 
 def only(root: ElementTree.Element, kept: ElementTree.Element) -> ElementTree.Element:
-    """Return a copy of the drawing with only one of its texts."""
+    """Return a copy of an SVG that contains only the element `kept`."""
 
     def copy(element: ElementTree.Element) -> ElementTree.Element | None:
         if element is kept:
@@ -116,22 +116,26 @@ def only(root: ElementTree.Element, kept: ElementTree.Element) -> ElementTree.El
 
 
 def ink(dark: np.ndarray) -> np.ndarray | None:
-    """Return left, top, right and bottom of the dark pixels, bool [height, width]; None if there are none."""
+    """Return left, top, right and bottom of the dark pixels, or None if there are none.
+
+    Args:
+        dark: whether each pixel is dark, bool [height, width].
+    """
     rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
     return np.array([columns[0], rows[0], columns[-1], rows[-1]]) if len(rows) else None
 
 
 def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, str, int]:
-    """Return the largest distance, in CSS pixels, between a label's edge in resvg and in the browser's own picture.
+    """Return the largest distance, in CSS pixels, between a label's edges as drawn by resvg and by the browser.
 
-    Compares upright labels on the page's background; elsewhere, not all dark pixels belong to the label.
+    Compares only upright labels on the page's background. Elsewhere, not all dark pixels belong to the label.
 
     Args:
-        root: the drawing.
-        picture: the PNG with DENSITY pixels a CSS pixel.
+        root: SVG of the figure.
+        picture: PNG of the figure, with DENSITY pixels per CSS pixel.
 
     Returns:
-        The largest distance, the label that has it, and the number of compared labels.
+        The largest distance, the label with that distance, and the number of compared labels.
     """
     seen = np.asarray(Image.open(io.BytesIO(picture)).convert("L")) < 150
     independent = rendered(root, "white")[..., :3].mean(-1) < 150
@@ -144,7 +148,7 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
         left, top, right, bottom = alone
         room = np.s_[max(0, top - 5) : bottom + 6, max(0, left - 5) : right + 6]
         theirs, ours = ink(independent[room]), ink(seen[room])
-        # Skips labels that overlap other elements of the drawing.
+        # Skip labels that overlap other elements.
         offset = np.array([min(5, left), min(5, top)] * 2)
         if theirs is None or np.abs(theirs - offset - (alone - [left, top] * 2)).max() > 1:
             continue
@@ -152,11 +156,11 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
         label = "".join(text.itertext())
         apart = ours - theirs
         if MARK in label and "rotate(" in (text.get("transform") or ""):
-            # A slanted label in a wider font moves along its own direction.
+            # Skip rotated labels with the mark: in resvg's wider font, they shift along the direction of the text.
             continue
         if MARK in label:
-            # resvg takes all letters of such a label from the wider font that has the mark, so the label's anchor is
-            # its place.
+            # resvg sets the whole label in the wider fallback font that has the mark, so compare anchors instead of
+            # edges.
             across = {"start": apart[0], "end": apart[2]}.get(text.get("text-anchor", "start"), apart[::2].mean())
             apart = np.array([across, apart[1::2].mean()])
         distances.append((np.abs(apart).max() / DENSITY, label))
@@ -164,11 +168,11 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
 
 
 def check_pdf(content: bytes, millimetres: float, *expected: str) -> PdfReader:
-    """Check that the PDF has one page of this width, searchable text and embedded fonts."""
+    """Check that the PDF has one page of this width, embedded fonts, and the expected texts as searchable text."""
     pdf = PdfReader(io.BytesIO(content))
     (page,) = pdf.pages
     assert math.isclose(page.mediabox.width, millimetres * POINT, abs_tol=0.1)
-    # The distance between a text's parts decides where a PDF reader sees spaces.
+    # Ignore spaces, because PDF readers infer them from the distances between text fragments.
     text = re.sub(r"\s", "", page.extract_text())
     for each in expected:
         assert re.sub(r"\s", "", each) in text, each

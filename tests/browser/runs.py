@@ -1,7 +1,7 @@
-"""JavaScript that records which script runs a Streamlit page requested and whether they have ended."""
+"""JavaScript that records the script runs that a Streamlit page requests, and whether each has ended."""
 
-# Runs before the page's own scripts. Streamlit's `data-test-script-state` does not know a click whose run has not
-# begun. It is also `notRunning` between two runs if the first one requested the second.
+# Runs before the page's own scripts. Streamlit's `data-test-script-state` ignores a click until its script run begins.
+# It is also `notRunning` between two script runs, if the first requested the second.
 RUNS = """(() => {
     // Tags of the messages in Streamlit's BackMsg.proto and ForwardMsg.proto: number of the field and type.
     const RERUN_SCRIPT = 0x5a, HASH = 0x0a, METADATA = 0x12, NEW_SESSION = 0x22, SCRIPT_FINISHED = 0x30;
@@ -32,7 +32,8 @@ RUNS = """(() => {
         }
     };
 })();"""
-# JavaScript: whether all requested runs have ended and their output is on the page, which takes a few more moments.
+# JavaScript: whether all requested script runs have ended and their output, which arrives slightly later, is on the
+# page.
 SETTLED = """() => {
     const app = document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
     const ended = !runs.asked && !runs.running && app?.querySelector("[data-testid=stElementContainer]");

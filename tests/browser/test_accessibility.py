@@ -1,4 +1,4 @@
-"""Tests with axe-core that no page has a serious or critical violation, in the light and the dark theme."""
+"""Accessibility tests with axe-core: no page has a serious or critical violation, in the light or the dark theme."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tests.places import PLACES
 
 pytestmark = pytest.mark.thorough
 
-# Parameters with which a page shows more than by default.
+# URL parameters that make a page show more than by default.
 MORE = {
     "what_mattered": "mattered_deletion=true&mattered_revealed=true",
     "change_attention": "edit_edits=cross.all.1.2~3x60&edit_hidden_source=1&edit_kind=cross",
     "switch_heads_off": "off_heads=cross.1.8-cross.6.5&off_importance=true",
     "training_lab": "lab_item=abcdef",
 }
-# Rules that depend on the theme. Names, roles and order are the same in both themes.
+# Rules that depend on the theme. All other rules check markup, which both themes share.
 COLOURS = ("color-contrast", "link-in-text-block")
-# scrollable-region-focusable: Streamlit's formula boxes scroll on narrow columns and cannot receive focus.
+# scrollable-region-focusable: Streamlit's formula boxes scroll in narrow columns, but cannot receive focus.
 STREAMLITS_OWN = {"exclude": [[".katex-display"]]}
 
 
 def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """Return the serious violations and their places, for some rules or all."""
+    """Return the serious violations and their locations, for the given axe rules or all rules."""
     only = {"runOnly": list(rules)} if rules else {}
     found = Axe().run(page, STREAMLITS_OWN, {"resultTypes": ["violations", "passes"], **only}).response
-    # Our components are in shadow trees; axe writes a place in one as a nested list.
+    # Our components are in shadow roots; axe reports a location in a shadow root as a nested list.
     places = [part for rule in found["passes"] for node in rule["nodes"] for part in node["target"]]
     inside = [place for place in places if isinstance(place, list)]
     assert rules or inside or not page.locator(".atlas").count(), "axe looks into our components"
@@ -43,12 +43,12 @@ def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
 
 
 def charts(page: Page) -> None:
-    """Wait until every chart on the page is drawn, because axe cannot check a chart that is missing."""
+    """Wait until every chart on the page is drawn, because axe cannot check a missing chart."""
     page.wait_for_function(CHARTS_DRAWN)
 
 
 def serious_in_both_themes(reader: Visitor) -> list[str]:
-    """Return serious violations in the light theme and colour violations in the dark theme, in a single visit."""
+    """Return serious violations in the light theme and colour violations in the dark theme, from a single visit."""
     found = []
     for scheme, brighter, rules in (("light", ">", ()), ("dark", "<", COLOURS)):
         reader.page.emulate_media(color_scheme=scheme)
@@ -60,14 +60,14 @@ def serious_in_both_themes(reader: Visitor) -> list[str]:
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_every_page_has_no_serious_violation(reader, place):
+def test_no_page_has_a_serious_accessibility_violation(reader, place):
     reader.open(f"{place.path}{MORE.get(place.page.name, '')}&text=I+have+a+dream.")
     charts(reader.page)
     assert reader.page.get_by_role("heading", level=1).count() == 1
     assert serious_in_both_themes(reader) == []
 
 
-def test_every_view_of_the_attention_browser_has_no_serious_violation(reader):
+def test_no_attention_browser_view_has_a_serious_accessibility_violation(reader):
     reader.open(
         "/cross_attention?text=I+have+a+dream.&look=lines&metric=entropy&rows=0.1&threshold=3&scale=square+root"
     )

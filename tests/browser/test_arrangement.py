@@ -10,7 +10,7 @@ from tests.browser.conftest import window
 SENTENCE = "text=The+animal+did+not+cross+the+street+because+it+was+too+tired."
 PAGES = ("/encoder_attention", "/cross_attention", "/masked_attention", "/language_model", "/change_attention")
 SIZES = [(1440, 900), (1024, 768)]
-# JavaScript: the top and bottom of each part of the component on the screen.
+# JavaScript: top and bottom of each part of the attention browser, in screen coordinates.
 PLACES = """root => Object.fromEntries(
     [".grid", ".legend", ".stage > .bar", ".save", ".help", ".stage > .readout", ".save .choices"].map(name => {
         const { top, bottom } = root.querySelector(name).getBoundingClientRect();
@@ -42,8 +42,8 @@ def test_controls_are_below_the_grid_and_on_screen(reader, path, size):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", [path for path in PAGES if path != "/language_model"])
-def test_bet_is_above_the_map(reader, path):
-    # Not every sentence has a bet; the one that the page opens with has one.
+def test_prediction_bet_is_shown_above_the_map(reader, path):
+    # Some sentences have no bet; the sentence with which the page opens has one.
     reader.open(path)
     reader.maps(1)
     bet = reader.page.get_by_role("button", name="Bet:")
@@ -64,7 +64,7 @@ def test_tapping_a_head_on_a_phone_brings_it_into_view(browser, server):
         expect(root).to_be_visible()
         grid = page.locator("canvas.grid")
         box = grid.bounding_box()
-        # This is the last head of the last layer.
+        # The tap hits the last head of the last layer.
         grid.tap(position={"x": box["width"] - 25, "y": box["height"] - 12})
         expect(page.locator(".atlas[data-drawn$=' 6 8']")).to_be_visible()
         expect(grid).to_be_in_viewport(ratio=1)

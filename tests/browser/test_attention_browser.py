@@ -1,4 +1,4 @@
-"""Tests that maps and readouts of the attention browser show the received numbers, on traces with known attention."""
+"""Tests that the attention browser's maps and readouts show the received weights, on traces with known attention."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\
 def known(small_translator) -> Trace:
     """Return a trace with known attention.
 
-    Each encoder head is a different permutation. Decoder heads look evenly at all visible tokens. In cross-attention
-    every row is even except the second, which is a single 1.
+    Each encoder head is a different permutation. Decoder heads attend uniformly to all visible tokens. In
+    cross-attention, the second row puts all weight on one token, and the other rows are uniform.
     """
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     layers, heads, size, _ = trace.encoder.shape
@@ -41,7 +41,9 @@ def known(small_translator) -> Trace:
 
 @pytest.fixture(scope="module")
 def scale(small_translator) -> Trace:
-    """Return a trace whose encoder heads have a row per weight of VIRIDIS; the last column has the rest of a row."""
+    """Return a trace with one encoder row per weight in VIRIDIS: the weight in the first column, the rest in the
+    last.
+    """
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     weights = np.zeros_like(trace.encoder)
     weights[..., -1] = 1.0
@@ -54,7 +56,7 @@ def size(trace: Trace, kind: str) -> tuple[int, int]:
     return trace.attention(kind).shape[2:]
 
 
-def test_weight_is_drawn_in_its_colour(browse, small_translator, scale):
+def test_cells_have_the_colours_of_the_published_scale(browse, small_translator, scale):
     with browse(small_translator, scale, "encoder") as shown:
         drawn = shown.colours(shown.cells(*size(scale, "encoder")))
     for row, colour in enumerate(VIRIDIS.values()):
@@ -64,7 +66,7 @@ def test_weight_is_drawn_in_its_colour(browse, small_translator, scale):
 @pytest.mark.parametrize(
     ("layer", "head"), [(1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3)))]
 )
-def test_map_of_a_permutation_has_its_bright_cells_in_the_right_places(browse, small_translator, known, layer, head):
+def test_bright_cells_of_a_permutation_are_in_the_right_places(browse, small_translator, known, layer, head):
     with browse(small_translator, known, "encoder", in_tokens(layer=layer, head=head)) as shown:
         cells = shown.cells(*size(known, "encoder"))
         bright = (np.abs(shown.colours(cells) - VIRIDIS[1.0]) <= 4).all(axis=-1)
@@ -79,7 +81,7 @@ def test_map_of_a_permutation_has_its_bright_cells_in_the_right_places(browse, s
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
-def test_masked_cell_looks_different_from_zero(browse, small_translator, known, scheme):
+def test_masked_cell_looks_different_from_a_weight_of_zero(browse, small_translator, known, scheme):
     mask = known.decoder_mask
     empty = np.where(np.tri(len(mask), k=-1, dtype=bool), 0, known.decoder)
     empty[..., 0, 0] = 0
@@ -100,16 +102,16 @@ def test_masked_cell_looks_different_from_zero(browse, small_translator, known, 
 
 
 def shade_table() -> np.ndarray:
-    """Return a table of colours, interpolated between the known colours of the scale."""
+    """Return 101 RGB colours, interpolated between the known colours in VIRIDIS."""
     places = np.linspace(0, 1, 101)
     return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
 
 
-# tests/javascript checks readouts and exports for every kind.
+# tests/javascript checks readouts and exports for every attention kind.
 @pytest.mark.parametrize(
     "kind", ["decoder", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross"))]
 )
-def test_every_readout_shows_the_number_of_the_tensor(browse, small_translator, kind):
+def test_readouts_show_the_weights_of_the_tensor(browse, small_translator, kind):
     random = np.random.default_rng(7)
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     scores = random.normal(scale=3, size=trace.attention(kind).shape)
@@ -153,7 +155,7 @@ def test_small_maps_and_their_readouts_show_the_same_weights(browse, small_trans
             if len(around) < 25 or (around != around[0]).any():
                 continue
             weight = next((one for one in (0.0, 1.0) if np.abs(around[0] - VIRIDIS[one]).max() <= 4), None)
-            # Cells with weight 0 fill most of the map.
+            # Most cells have weight 0, so skip most of them.
             if weight is None or (weight == 0.0 and len(seen) > 5 and random.random() < 0.8):
                 continue
             shown.grid.hover(position={"x": x, "y": y})

@@ -1,4 +1,4 @@
-"""Tests of the attention browser's response to keyboard and pointer."""
+"""Tests of keyboard and pointer input in the attention browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.thorough
 FIRST_HEAD = "#0072b2"
 SECOND_HEAD = "#d55e00"
 CHOSEN = "#ea580c"
-# A sum adds weights that were sent with 16 bits each, so its fourth decimal may be off by one.
+# A displayed sum adds weights that were sent as 16-bit numbers, so its fourth decimal place may be off by one.
 LAST_DECIMAL = 1.01e-4
 
 
@@ -32,16 +32,16 @@ def place(component: Component, rows: int, columns: int, row: int, column: int) 
 
 
 def weights(component: Component) -> np.ndarray:
-    """Return the displayed weights, with NaN for masked ones."""
+    """Return the displayed weights, with NaN in masked cells."""
     return np.array(json.loads(component.save("JSON"))["weights"], dtype=float)
 
 
 def frames(svg: ElementTree.Element) -> list[ElementTree.Element]:
-    """Return the pinned cells."""
+    """Return the outlines of the pinned cells in an SVG."""
     return [one for one in svg.iter(f"{SVG}rect") if one.get("stroke") == CHOSEN]
 
 
-def test_arrow_keys_read_cells_and_enter_pins_them(browse, small_translator, trace):
+def test_arrow_keys_move_between_cells_and_enter_pins_a_cell(browse, small_translator, trace):
     rows, columns = labels(trace, "encoder")
     with browse(small_translator, trace, "encoder") as shown:
         shown.large.focus()
@@ -60,8 +60,8 @@ def test_arrow_keys_read_cells_and_enter_pins_them(browse, small_translator, tra
         assert "Arrow keys in the large figure" in shown.readout
 
 
-def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, small_translator, trace):
-    """There are fewer words than tokens, so the last token has no counterpart."""
+def test_merging_tokens_into_words_deselects_a_token_without_a_word(browse, small_translator, trace):
+    """The sentence has fewer words than tokens, so the last token's index has no word."""
     with browse(small_translator, trace, "encoder", in_tokens(look="lines")) as shown:
         shown.large.focus()
         shown.press(*["ArrowDown"] * 12, "w")
@@ -83,7 +83,7 @@ def test_keyboard_shortcut_list_opens_and_closes(browse, small_translator, trace
         assert not dialog.is_visible()
 
 
-def test_tab_key_moves_through_all_controls_with_visible_focus(browse, small_translator, trace):
+def test_tab_key_moves_through_all_controls_with_a_visible_focus(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder") as shown:
         shown.grid.focus()
         inside = "root => root.contains(document.activeElement)"
@@ -99,7 +99,7 @@ def test_tab_key_moves_through_all_controls_with_visible_focus(browse, small_tra
         assert {"Layer", "Head", "help", "large", "grid"} <= set(passed)
 
 
-def test_threshold_hides_weights_and_the_page_states_it(browse, small_translator, trace):
+def test_weights_below_the_threshold_are_hidden_and_the_page_says_so(browse, small_translator, trace):
     spread = np.zeros_like(trace.decoder)
     spread[..., 0] = 0.4
     spread += 0.6 * np.eye(spread.shape[-1])
@@ -119,7 +119,7 @@ def test_threshold_hides_weights_and_the_page_states_it(browse, small_translator
 
 @pytest.mark.parametrize(("name", "weight"), [("0 to 1", 0.25), ("square root", 0.5), ("each head its own", 1.0)])
 def test_changed_colour_scale_is_stated_on_the_page(browse, small_translator, trace, name, weight):
-    """Every weight is a quarter."""
+    """All nonzero weights are 1/4, so the colour of one cell identifies the scale."""
     even = np.zeros_like(trace.encoder)
     even[..., :4] = 0.25
     trace = replace(trace, encoder=even)
@@ -140,7 +140,7 @@ def test_changed_colour_scale_is_stated_on_the_page(browse, small_translator, tr
 
 
 def coloured(component: Component, colour: str) -> int:
-    """Return the number of pixels in the large figure that have this colour at any strength."""
+    """Return the number of pixels in the large figure with this colour, at any opacity."""
     pixels = component.pixels(component.large).astype(int)
     wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     near = np.abs(pixels[..., :3] - wanted).max(axis=-1) < 40
@@ -148,7 +148,7 @@ def coloured(component: Component, colour: str) -> int:
 
 
 def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
-    """Return the ends and the strength of a head's lines, from its saved drawing."""
+    """Return the endpoints, width and opacity of each line with this colour, from the SVG export."""
     names = ("y1", "y2", "stroke-width", "stroke-opacity")
     return [
         tuple(line.get(name) for name in names)
@@ -159,7 +159,7 @@ def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def crossing(trace) -> Trace:
-    """Return a trace whose head 1 looks at the last token and the first; head 2 looks evenly everywhere."""
+    """Return a trace in which head 1 attends to the last and the first token, and head 2 attends uniformly."""
     encoder = np.full_like(trace.encoder, 1 / trace.encoder.shape[-1])
     encoder[:, 0] = 0
     encoder[:, 0, :, -1], encoder[:, 0, :, 0] = 0.75, 0.25
@@ -171,7 +171,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
     with browse(small_translator, crossing, "encoder", in_tokens(look="lines")) as shown:
         svg = shown.svg()
         rows, _ = labels(crossing, "encoder")
-        # The token's text occurs on both sides; the first occurrence is on the side that looks.
+        # The token's text occurs on both sides; the first occurrence is on the side of the queries.
         at = next(text.get("transform") for text in svg.iter(f"{SVG}text") if text.text == rows[1])
         x, y = map(float, at.removeprefix("translate(").partition(")")[0].split())
         everything = coloured(shown, FIRST_HEAD)
@@ -184,7 +184,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
         assert len(remaining) == 2 and len({line[0] for line in remaining}) == 1, "both from one token"
 
 
-def test_adding_a_head_does_not_change_the_lines_of_the_first(browse, small_translator, crossing):
+def test_adding_a_second_head_does_not_change_the_lines_of_the_first(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_tokens(look="lines")) as shown:
         alone = lines(shown, FIRST_HEAD)
         assert lines(shown, SECOND_HEAD) == []
@@ -200,7 +200,7 @@ def test_adding_a_head_does_not_change_the_lines_of_the_first(browse, small_tran
         assert lines(shown, SECOND_HEAD) == [] and lines(shown, FIRST_HEAD) == alone
 
 
-def test_keyboard_focus_stays_on_the_head_that_it_added(browse, small_translator, crossing):
+def test_head_added_by_keyboard_keeps_the_focus(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_tokens(look="lines")) as shown:
         chip = shown.control("head 2")
         chip.focus()
@@ -210,7 +210,7 @@ def test_keyboard_focus_stays_on_the_head_that_it_added(browse, small_translator
         expect(chip).to_be_focused()
 
 
-def test_tokens_added_with_shift_are_summed_and_named(browse, small_translator, crossing):
+def test_weights_of_shift_clicked_tokens_are_summed(browse, small_translator, crossing):
     rows, columns = crossing.encoder.shape[2:]
     with browse(small_translator, crossing, "encoder") as shown:
         cells = shown.cells(rows, columns)
@@ -230,7 +230,7 @@ def test_tokens_added_with_shift_are_summed_and_named(browse, small_translator, 
         assert "sum" not in shown.note and len(frames(shown.svg())) == 1
 
 
-def test_file_of_all_kinds_pins_only_in_the_kind_on_screen(browse, small_translator, trace):
+def test_pins_in_a_saved_file_apply_only_to_the_initial_attention_kind(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_tokens(rows=(1,))) as shown:
         rows, _ = labels(trace, "encoder")
         assert f"“{rows[1]}” looks most at" in shown.readout
@@ -238,7 +238,7 @@ def test_file_of_all_kinds_pins_only_in_the_kind_on_screen(browse, small_transla
             expect(shown.page.locator(f".atlas[data-drawn^='{kind} '] .readout")).to_contain_text("Hover over a cell")
 
 
-def test_map_of_128_tokens_needs_few_nodes(shipped, browse):
+def test_map_of_128_tokens_adds_few_dom_nodes(shipped, browse):
     trace = shipped.trace("dog cat " * 63 + "dog", "Hund Katze " * 63 + "Hund")
     assert len(trace.source_tokens) == 128
     with browse(shipped, trace, "encoder", in_tokens(look="lines")) as shown:
@@ -248,7 +248,7 @@ def test_map_of_128_tokens_needs_few_nodes(shipped, browse):
         assert shown.page.evaluate("document.querySelectorAll('*').length") < 3000
 
 
-def test_longest_sentence_is_complete_on_a_phone(browse, small_translator):
+def test_longest_sentence_is_shown_completely_on_a_phone(browse, small_translator):
     trace = small_translator.trace("a b " * 10, "c d " * 40)
     rows, columns = trace.decoder.shape[2:]
     with browse(small_translator, trace, "decoder", viewport={"width": 390, "height": 844}) as shown:

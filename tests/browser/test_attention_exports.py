@@ -1,4 +1,4 @@
-"""Tests of the attention browser's exports: pictures, numbers, and one HTML file with everything."""
+"""Tests of the attention browser's exports: pictures, tables, and one HTML file with everything."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_saved_drawing_contains_labels_that_did_not_fit_on_the_screen(browse, sm
 
 
 def captions(svg: ElementTree.Element) -> list[str]:
-    """Return the lines under a saved figure: title, sentence, and the changes made to the numbers."""
+    """Return the caption lines of a saved figure: title, sentence, and changes made to the weights."""
     written = texts(svg)
     return written[next(at for at, text in enumerate(written) if re.search(r" attention, layer ", text)) :]
 
@@ -66,7 +66,7 @@ def captions(svg: ElementTree.Element) -> list[str]:
         ),
     ],
 )
-def test_saved_picture_states_what_it_shows(browse, small_translator, trace, kind, title, sentence):
+def test_saved_picture_has_a_caption_that_describes_it(browse, small_translator, trace, kind, title, sentence):
     choice = in_tokens(layer=1, head=1, scale="each head its own", hide=True, threshold=3)
     with browse(small_translator, trace, kind, choice) as shown:
         named, read, *rest = captions(shown.svg())
@@ -85,7 +85,7 @@ def test_saved_picture_states_what_it_shows(browse, small_translator, trace, kin
 
 @pytest.mark.thorough
 def test_no_table_export_contains_a_spreadsheet_formula(visit, server):
-    """Neither the button nor copying exports one."""
+    """Covers both the download button and copying."""
     with visit(server) as reader:
         page = reader.page
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -109,7 +109,7 @@ def test_no_table_export_contains_a_spreadsheet_formula(visit, server):
         assert page.evaluate("navigator.clipboard.readText()") == "nothing copied"
 
 
-def test_long_sentence_is_broken_into_lines(browse, small_translator):
+def test_saved_picture_wraps_a_long_sentence(browse, small_translator):
     text = "The old man. " * 3 + "w" * 60
     trace = small_translator.trace(text, "Der Hund liest.")
     with browse(small_translator, trace, "encoder", viewport={"width": 390, "height": 844}) as shown:
@@ -118,7 +118,7 @@ def test_long_sentence_is_broken_into_lines(browse, small_translator):
     assert len(lines) > 2 and max(map(len, lines)) < 80
 
 
-def test_saved_picture_has_the_colours_of_the_screen(browse, small_translator, trace):
+def test_saved_picture_has_the_same_colours_as_the_screen(browse, small_translator, trace):
     rows, columns = trace.decoder.shape[2:]
     with browse(small_translator, trace, "decoder") as shown:
         once, twice = (Image.open(io.BytesIO(shown.save(name))).convert("RGB") for name in ("PNG", "PNG 2×"))
@@ -134,7 +134,7 @@ def test_saved_picture_has_the_colours_of_the_screen(browse, small_translator, t
 
 
 @pytest.mark.parametrize("kind", ["decoder", pytest.param("encoder", marks=pytest.mark.thorough)])
-def test_sums_are_equal_on_the_screen_and_in_every_export(browse, small_translator, trace, kind):
+def test_sums_on_the_screen_match_every_export(browse, small_translator, trace, kind):
     choice = in_tokens(layer=1, head=2, rows=(4, 2), columns=(1, 0, 3))
     view = view_of(trace, kind)
     rows, columns = labels(trace, kind)
@@ -160,7 +160,7 @@ def test_sums_are_equal_on_the_screen_and_in_every_export(browse, small_translat
             assert "(columns 1, 2, 4)" in said and said.endswith(f"with {total:.4f} in all")
 
 
-def test_readout_gives_the_sum_of_pinned_rows(browse, small_translator, trace):
+def test_readout_shows_the_sum_of_pinned_rows(browse, small_translator, trace):
     rows, columns = labels(trace, "encoder")
     down = sums(view_of(trace, "encoder"), 0, 0, (0, 3), of_rows=True)["sum of rows 1, 4"]
     best = sorted(down, key=float, reverse=True)[:3]
@@ -172,7 +172,7 @@ def test_readout_gives_the_sum_of_pinned_rows(browse, small_translator, trace):
 
 
 def places_in_document(shown: Component) -> list[list[float]]:
-    """Return x, y, width and height of figures, readouts and controls, independent of the scroll position."""
+    """Return x, y, width and height of figures, readouts and controls, in document coordinates."""
     return shown.root.evaluate("""root => ["large", "grid", "readout", "note-line", "bar"].map(name => {
         const { x, y, width, height } = root.querySelector(`.${name}`).getBoundingClientRect();
         return [x + scrollX, y + scrollY, width, height];
@@ -191,8 +191,8 @@ def test_pinning_a_token_does_not_move_the_layout(browse, small_translator, trac
 
 
 @pytest.mark.thorough
-def test_single_file_needs_no_server_and_no_network(offline, visit, server, tmp_path: Path):
-    """Saving 64 tokens sends no message to the server, and the file opens without a network."""
+def test_saved_html_file_needs_no_server_and_no_network(offline, visit, server, tmp_path: Path):
+    """Saving a 64-token sentence sends nothing to the server, and the saved file opens without a network."""
     with visit(server) as reader:
         sent = []
         reader.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append("frame")))
@@ -223,9 +223,9 @@ def test_single_file_needs_no_server_and_no_network(offline, visit, server, tmp_
         assert not encoder.root.get_by_role("button", name=EVERYTHING).is_visible(), "it has only its own kind"
 
 
-def test_file_shows_any_text_literally(offline, reader, tmp_path: Path):
+def test_saved_html_file_shows_any_text_literally(offline, reader, tmp_path: Path):
     text = "</script><script>1</script> <!-- $& {{content}} ש 🙂"
-    # The translation is given, because the model's own would be long and meaningless.
+    # A translation is given, because the model's own translation would be long and meaningless.
     reader.open(f"/encoder_attention?text={quote(text)}&target={quote('</script>')}")
     reader.maps(1)
     reader.wait()

@@ -16,7 +16,7 @@ from transformer.analysis.heads.names import head_names
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 
-def test_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
+def test_attention_for_a_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
     reader.open("/")
     reader.maps(3)
     reader.translate("The cat sleeps on the sofa.")
@@ -30,7 +30,7 @@ def test_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
 
 
 def click_the_last_head(reader, number=0):
-    """Click the last small map of the last layer."""
+    """Click the last head of the last layer in the grid of small maps."""
     grid = reader.page.locator("canvas.grid").nth(number)
     box = grid.bounding_box()
     grid.click(position={"x": 0.97 * box["width"], "y": 0.96 * box["height"]})
@@ -42,17 +42,17 @@ def test_arrow_keys_start_at_the_small_map_that_was_clicked(reader):
     click_the_last_head(reader)
     reader.head(6, 8)
     reader.page.wait_for_url(re.compile("layer=6.*head=8"))
-    # The text describes the head that the keys chose, although the pointer still rests on head 8.
+    # The text describes the head chosen by keyboard, although the pointer still rests on head 8.
     reader.page.keyboard.press("ArrowLeft")
     reader.head(6, 7)
     expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
-    # The page draws the numbers on request. Only then does it load the syntax highlighter for Python.
+    # The numbers appear on request. Only then does the page load the syntax highlighter for Python.
     part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 7")
     expect(part.get_by_test_id("stCode")).to_have_count(0)
     part.locator("summary").click()
     expect(part.get_by_test_id("stDataFrame")).to_be_visible()
     expect(part.get_by_test_id("stCode")).to_contain_text("[5, 6]")
-    # Reading continues where a cell was pinned.
+    # The keyboard cursor starts at the pinned cell.
     reader.page.locator("canvas.large").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
         reader.page.keyboard.press(key)
@@ -63,7 +63,7 @@ def test_arrow_keys_start_at_the_small_map_that_was_clicked(reader):
 
 
 @pytest.mark.thorough
-def test_click_in_the_introduction_opens_the_head(reader):
+def test_head_clicked_in_the_introduction_opens(reader):
     reader.open(f"/?{DREAM}")
     reader.maps(3)
     click_the_last_head(reader, 2)
@@ -72,7 +72,7 @@ def test_click_in_the_introduction_opens_the_head(reader):
     reader.has_typed("I have a dream.")
 
 
-def test_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
+def test_pinning_a_cell_names_the_head_with_the_largest_weight_there(reader, shipped):
     sentence = "The animal didn't cross the street because it was too tired."
     trace = shipped.trace(sentence)
     tokens = [token.text for token in trace.source_tokens]
@@ -85,14 +85,14 @@ def test_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
     reader.head(layer + 1, head + 1)
     reader.page.wait_for_url(re.compile(f"layer={layer + 1}"))
     expect(there).to_be_hidden()
-    # The focus has moved to the small maps.
+    # The focus is now on the grid of small maps.
     key, beside = ("ArrowLeft", head - 1) if head else ("ArrowRight", 1)
     reader.page.keyboard.press(key)
     reader.head(layer + 1, beside + 1)
 
 
 @pytest.mark.thorough
-def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
+def test_introduction_shows_the_head_selected_by_keyboard(reader, shipped):
     metrics = head_metrics(shipped.trace("I have a dream."), "encoder", shipped.tokenizer.scores)
     name = ", ".join(head_names(metrics)[0][1])
     reader.open(f"/?{DREAM}")
@@ -107,13 +107,13 @@ def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_reload_and_back_button_keep_the_choices(reader):
+def test_reloading_and_going_back_keep_user_choices(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     reader.choose("Cross attention")
     reader.page.wait_for_url(re.compile("cross_attention.*layer=2"))
     for taken_back in (True, False):
-        # The choice that the back button undid can be made again.
+        # A choice undone with the back button can be made again.
         reader.control("Head").select_option("8")
         reader.head(2, 8)
         reader.page.wait_for_url(re.compile("head=8"))

@@ -1,5 +1,3 @@
-"""Tests of the "Change what it looks at" page in a real Chromium, by pointer, controls and keys."""
-
 from __future__ import annotations
 
 import re
@@ -9,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 PAGE = "/change_attention?text=I+have+a+dream.&layer=1&head=7&edit_kind=cross&words=false"
-# Position of a cell in the third row of that map, on a screen 1440 pixels wide.
+# Pixel position of a cell in the map's third row, on a screen 1440 pixels wide.
 CELL = {"x": 400, "y": 200}
 
 
@@ -18,13 +16,13 @@ def edits(reader):
 
 
 def becomes(reader, pattern):
-    """Wait until the address contains these edits and the map shows them."""
+    """Wait until the URL contains edits that match a pattern, and return the edits that the map shows."""
     expect(reader.page).to_have_url(re.compile(rf"edit_edits={pattern}(&|$)"), timeout=30_000)
     reader.wait()
     return edits(reader)
 
 
-def test_click_moves_a_rows_attention_and_its_link_restores_the_edit(visit, server):
+def test_clicking_a_cell_moves_attention_there_and_the_url_restores_the_edit(visit, server):
     changed = re.compile("layer 1, head 7: .* 100%")
     with visit(server) as reader:
         reader.open(PAGE)
@@ -46,7 +44,7 @@ def test_click_moves_a_rows_attention_and_its_link_restores_the_edit(visit, serv
 
 
 @pytest.mark.thorough
-def test_drag_sets_the_share_of_a_cell_and_the_controls_change_it(reader):
+def test_dragging_sets_the_weight_of_a_cell_and_controls_adjust_it(reader):
     reader.open(PAGE)
     reader.maps(1)
     panel = reader.page.locator(".panel")
@@ -75,7 +73,7 @@ def test_drag_sets_the_share_of_a_cell_and_the_controls_change_it(reader):
 
 
 @pytest.mark.thorough
-def test_keys_make_the_same_edits_as_the_pointer(reader):
+def test_keyboard_and_pointer_make_the_same_edits(reader):
     reader.open(PAGE.replace("edit_kind=cross", "edit_kind=decoder"))
     reader.maps(1)
     page = reader.page
@@ -115,7 +113,7 @@ def test_changed_attention_is_shown_beside_the_original(reader):
 
 
 @pytest.mark.thorough
-def test_click_on_a_word_erases_it(reader):
+def test_clicked_word_is_erased(reader):
     reader.open("/change_attention?text=I+have+a+dream.")
     reader.maps(1)
     reader.page.get_by_role("button", name="dream", exact=True).click()

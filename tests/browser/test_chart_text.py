@@ -1,4 +1,4 @@
-"""Tests in a real Chromium that chart labels may be reserved words, formulas or markup."""
+"""Tests in Chromium that chart labels may be reserved words, formulas or markup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.ui.driver import RESERVED
 
 QUOTED = 'He said "if" to me.'
-# The pages, with the number of charts with axes on each.
+# Each page, with its number of charts that have axes.
 PAGES = {
     "/cross_attention?": 2,
     "/compare_heads?compare_part=layers": 3,
@@ -19,8 +19,8 @@ PAGES = {
 }
 
 
-# Returns the axis labels of Vega's charts within some elements, once this many charts have some. A single call reads
-# all, because Vega redraws a chart when it learns the width of its place.
+# JavaScript: axis labels of the Vega charts in some elements, once `count` charts have labels. A single call reads all
+# labels, because Vega redraws a chart once its width is known.
 LABELS = """([within, count]) => {
     const charts = [...document.querySelectorAll(`${within} [data-testid=stVegaLiteChart]`)].map(
         chart => [...chart.querySelectorAll("svg .role-axis-label text")].map(text => text.textContent));
@@ -30,35 +30,35 @@ LABELS = """([within, count]) => {
 
 
 def all_labels(reader, charts: int) -> list[list[str]]:
-    """Return the axis labels of every chart on the page once all are drawn; they may draw in any order.
+    """Return the axis labels of every chart on the page, in any order, once all charts are drawn.
 
     Args:
-        charts: the number of charts.
+        charts: expected number of charts.
     """
     return reader.page.wait_for_function(LABELS, arg=["body", charts]).json_value()
 
 
 def labels(reader, key: str) -> list[str]:
-    """Return the axis labels of one chart, once it is drawn.
+    """Return the axis labels of one chart, once the chart is drawn.
 
     Args:
-        key: prefix of the chart's key; only a chart with selections has a key on the page.
+        key: prefix of the chart's key; only charts that support selection have a key in the DOM.
     """
     found = reader.page.wait_for_function(LABELS, arg=[f"[class*='st-key-{key}']", 1]).json_value()
     return [label for chart in found for label in chart]
 
 
-# tests/ui/test_save_as.py checks the specifications of every page.
+# tests/ui/test_save_as.py checks the chart specifications of every page.
 @pytest.mark.parametrize(
     "path", [path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES]
 )
-def test_sentence_that_contains_if_has_all_of_its_charts(reader, path):
+def test_all_charts_are_drawn_for_a_sentence_containing_the_word_if(reader, path):
     reader.open(f"{path}&text={quote(QUOTED)}")
     found = all_labels(reader, PAGES[path])
     assert any("if" in text for chart in found for text in chart)
 
 
-# The sentence above contains only one of the reserved words.
+# The sentence in QUOTED contains only one reserved word.
 @pytest.mark.thorough
 def test_every_reserved_word_can_be_a_chart_label(reader):
     reader.open(f"/compare_heads?compare_part=layers&words=true&text={quote(' '.join(RESERVED))}")
@@ -66,7 +66,7 @@ def test_every_reserved_word_can_be_a_chart_label(reader):
         assert set(RESERVED) <= set(chart), set(RESERVED) - set(chart)
 
 
-# Each of them ends a script, a string or an expression in some language.
+# Each text ends a script, a string or an expression in some language.
 BREAKING = ["\u2028", "\0", "</script>", "${x}", '"], datum["x', "a\\", "if", "🙂"]
 BARS_ALONE = f"""
 import pandas as pd
@@ -82,7 +82,7 @@ for number, places in enumerate([["probability"], ["as trained", "without"]]):
 
 @pytest.mark.thorough
 def test_lesson_bars_are_drawn_with_any_labels(serve, visit, tmp_path):
-    """No shipped lesson has such tokens, so the bars are on a page of their own."""
+    """No shipped lesson has these labels, so a separate page shows the bars."""
     page = tmp_path / "bars.py"
     page.write_text(BARS_ALONE, encoding="utf-8")
     with serve((sys.executable, "-m", "streamlit", "run", page)) as address, visit(address) as reader:
@@ -93,7 +93,7 @@ def test_lesson_bars_are_drawn_with_any_labels(serve, visit, tmp_path):
             ]
 
 
-# tests/unit/pages/test_chart_text.py checks the data sent to both libraries.
+# tests/unit/pages/test_chart_text.py checks the data sent to Plotly and Vega.
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "text", ["<b>x</b><br>$y$", "<b>x</b><br>y", "$x^2$ and $y$", "a &amp; %{y} {x}", "']; alert(1); ['"]
@@ -105,6 +105,6 @@ def test_plotly_and_vega_show_untrusted_labels_literally(reader, text):
     assert reader.page.evaluate("typeof MathJax") == "undefined"
     plotly = [tick.lstrip("␣") for tick in ticks.all_text_contents()]
     reader.open(f"/inside_a_layer?text={quote(text)}&inside_part=cell")
-    # Both axes of the map have the same tokens.
+    # The map has the same tokens on both axes.
     vega = [label.lstrip("␣") for label in labels(reader, "inside_map_")]
     assert plotly[:-1] == vega[: len(plotly) - 1] and "".join(plotly[:-1]).replace("␣", "") == text.replace(" ", "")

@@ -1,5 +1,3 @@
-"""End-to-end tests of the Decoding page with a real server, a real Chromium and the shipped model."""
-
 from __future__ import annotations
 
 import re
@@ -16,7 +14,7 @@ SENTENCE = "The old man was reading a newspaper."
 
 
 def step(someone, number):
-    """Wait until this step is shown and no decoding runs."""
+    """Wait until this step is shown and no decoding is in progress."""
     someone.page.locator(f".steps[data-drawn$=' {number}']").wait_for()
 
 
@@ -25,7 +23,11 @@ def strip(someone):
 
 
 def candidate(someone, number):
-    """Return the name of a candidate of the current step, counted from 1."""
+    """Return the text of a candidate at the current step.
+
+    Args:
+        number: rank of the candidate, 1-based.
+    """
     return someone.page.locator(".candidates .name").nth(number - 1).inner_text()
 
 
@@ -69,7 +71,7 @@ def test_user_reaches_a_different_translation_by_keyboard_alone(reader):
     keyboard.type(SENTENCE)
     keyboard.press("Enter")
     reader.page.wait_for_url(re.compile("text=The.old"))
-    # The previous sentence was at step 1 too, and stays until this one is decoded.
+    # The previous sentence was also at step 1, and remains on screen until the new one is decoded.
     expect(reader.page.locator(".steps")).not_to_have_attribute("data-drawn", drawn)
     step(reader, 1)
     for _ in range(12):
@@ -90,7 +92,7 @@ def test_user_reaches_a_different_translation_by_keyboard_alone(reader):
     step(reader, 1)
 
 
-def test_link_restores_a_forced_token_for_another_user(reader, visit, server, shipped):
+def test_url_restores_a_forced_token_for_another_user(reader, visit, server, shipped):
     reader.open(f"/decoding?{DREAM}&step=2&layer=2&head=5")
     step(reader, 2)
     reader.page.locator(".timeline [aria-current=step]").press("ArrowRight")
@@ -133,7 +135,7 @@ def test_animation_plays_without_the_server_and_keeps_typed_text(reader):
 
 
 @pytest.mark.thorough
-def test_word_that_the_user_types_is_written_by_the_model(reader):
+def test_typed_word_is_forced_in_the_translation(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     reader.page.get_by_label("Another token or word").fill("keinen")
@@ -182,7 +184,7 @@ def test_tokens_may_be_banned_in_any_order(reader):
         step(reader, 1)
         reader.page.locator(".candidates .ban").nth(banned - 1).click()
         expect(reader.page.locator(".banned-tokens button")).to_have_count(banned)
-    # Bans wait while a decoding runs.
+    # A ban is applied only after the current decoding has ended.
     step(reader, 1)
 
 
@@ -197,12 +199,12 @@ def test_setting_changed_between_two_arrow_key_steps_is_applied(reader):
         reader.page.wait_for_url(re.compile(f"temperature={used}"))
         expect(box).to_have_value(used)
         step(reader, 1)
-        # The position must also stay when a hint above appears or disappears.
+        # Applying a setting keeps the focus in the box, even if a hint above the box appears or disappears.
         expect(box).to_be_focused()
 
 
 @pytest.mark.thorough
-def test_keys_go_to_the_open_list_of_shortcuts(reader):
+def test_open_shortcut_list_receives_all_keys(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.locator(".timeline button").first.press("?")
@@ -216,7 +218,7 @@ def test_keys_go_to_the_open_list_of_shortcuts(reader):
 
 
 @pytest.mark.thorough
-def test_tree_is_reached_by_one_click_from_the_settings(visit, server):
+def test_beam_tree_is_one_click_away_from_the_settings(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")
         step(lecturer, 1)
@@ -225,7 +227,7 @@ def test_tree_is_reached_by_one_click_from_the_settings(visit, server):
 
 
 @pytest.mark.thorough
-def test_arrow_keys_move_through_the_tree(reader, shipped):
+def test_arrow_keys_move_through_the_beam_tree(reader, shipped):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.get_by_label("Method", exact=True).select_option("beam")
@@ -244,7 +246,7 @@ def test_arrow_keys_move_through_the_tree(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_tree_shows_the_score_by_which_it_is_sorted(reader, shipped):
+def test_beam_tree_shows_the_score_by_which_it_is_sorted(reader, shipped):
     reader.open(f"/decoding?{DREAM}&method=beam&beam_size=3")
     step(reader, 1)
     shown = reader.page.locator(".node").evaluate_all(
@@ -264,7 +266,7 @@ def test_tree_shows_the_score_by_which_it_is_sorted(reader, shipped):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [1024, 390])
-def test_tree_wider_than_the_screen_has_scroll_buttons(visit, server, shipped, width):
+def test_beam_tree_wider_than_the_screen_has_scroll_buttons(visit, server, shipped, width):
     text = "The old man is reading a newspaper in the garden of his house."
     steps = len(shipped.trace_decoding(text, DecodingSettings("beam")).translation.tree.cutoffs)
     with visit(server, viewport={"width": width, "height": 768}) as lecturer:
@@ -288,7 +290,7 @@ def test_tree_wider_than_the_screen_has_scroll_buttons(visit, server, shipped, w
 
 
 @pytest.mark.thorough
-def test_tree_that_fits_does_not_scroll(reader):
+def test_beam_tree_that_fits_the_screen_does_not_scroll(reader):
     reader.open("/decoding?text=Yes.&method=beam")
     step(reader, 1)
     expect(reader.page.locator(".tree svg")).to_be_visible()
@@ -334,7 +336,7 @@ def test_forced_prefix_is_shown_and_can_be_removed(reader):
 
 
 @pytest.mark.thorough
-def test_start_over_returns_to_the_models_own_translation(reader, shipped):
+def test_start_over_button_restores_the_model_translation(reader, shipped):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     own = strip(reader)
@@ -355,14 +357,14 @@ def test_start_over_returns_to_the_models_own_translation(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_sampled_translation_is_kept_on_other_pages_and_on_return(reader, shipped):
+def test_sampled_translation_is_kept_across_page_changes(reader, shipped):
     reader.open(f"/decoding?{DREAM}&layer=1&head=1&method=sample&seed=2&temperature=2")
     step(reader, 1)
     sampled = shipped.translate("I have a dream.", DecodingSettings("sample", temperature=2.0, seed=2)).text
     tokens = strip(reader)
     reader.page.get_by_role("button", name="Use this translation on all pages").click()
     reader.see("The model now reads")
-    # On this page, the translation is still a sample without forced tokens.
+    # On this page, the translation is still a sample, without forced tokens.
     step(reader, 1)
     assert strip(reader) == tokens
     expect(reader.page.locator(".timeline .forced")).to_have_count(0)

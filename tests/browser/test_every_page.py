@@ -1,4 +1,4 @@
-"""Checks of every page and every part of a page in a real browser, at both screen sizes."""
+"""Tests of every page and every part of a page in Chromium, at two screen sizes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from tests.browser.conftest import CHARTS_DRAWN
 from tests.places import PLACES
 
 SIZES = ((1440, 900), (1024, 768))
-# A formula wider than its box scrolls, which would hide its end.
+# JavaScript: formulas whose end is hidden, because they are wider than their box and scroll.
 CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
     formula => formula.scrollWidth > formula.clientWidth + 2).map(formula => formula.textContent)"""
 
 
-# tests/browser/test_frame.py visits one page per section.
+# tests/browser/test_frame.py covers one page per section in every test run.
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_page_fits_both_screen_sizes_and_logs_no_problem(reader, place):
-    """The fixture `reader` fails the test on a console message, a failed request, or a request to another server."""
+def test_page_fits_both_screen_sizes_and_logs_no_error(reader, place):
+    """The `reader` fixture also fails the test on a console message, a failed request, or a request to another
+    server.
+    """
     reader.resize(*SIZES[0])
     page = reader.page
     reader.open(f"{place.path}{urlencode({'text': 'I have a dream.', 'layer': 2, 'head': 5, **place.more})}")

@@ -1,5 +1,3 @@
-"""End-to-end tests of the pages "Positional encoding" and "Inside a layer"."""
-
 from __future__ import annotations
 
 import re
@@ -13,7 +11,7 @@ from transformer.model.sinusoids import sinusoids
 pytestmark = pytest.mark.thorough
 
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
-# These stages have the widest formulas and tensors; tests/browser/test_every_page.py opens the first of each part.
+# Stages with the widest formulas and tensors; tests/browser/test_every_page.py opens the first stage of each part.
 STAGES = [
     f"/backpropagation?{DREAM}&backward_stage={stage}"
     for stage in (
@@ -36,7 +34,7 @@ STAGES = [
 
 
 def drawn(reader, count=1):
-    """Wait until this many figures are not empty."""
+    """Wait until `count` figures are drawn."""
     figures = reader.page.locator(
         "[data-testid=stPlotlyChart] .main-svg, [data-testid=stVegaLiteChart] canvas, "
         "[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas"
@@ -52,15 +50,15 @@ def test_every_stage_fits_the_width_of_the_screen(reader, path):
         reader.resize(width, height)
         reader.page.emulate_media(color_scheme=scheme)
         reader.wait()
-        # A new layout takes a moment.
+        # The new layout takes a moment.
         reader.fits(path)
         reader.page.wait_for_function(f"() => !({CUT_FORMULAS})().length")
         drawn(reader)
 
 
 def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server):
-    """A lecturer types a sentence, then reaches a map of four words, the sum of a cell, and positions 2 and 3 in five
-    clicks.
+    """A lecturer types a sentence. Five clicks lead to a map of four words, the sum behind a cell, and positions 2 and
+    3.
     """
     trace = shipped.trace("i have a dream")
     with visit(server, viewport={"width": 1024, "height": 768}) as lecturer:
@@ -69,7 +67,7 @@ def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server)
         lecturer.maps(1)
         lecturer.translate("i have a dream")
         page.wait_for_url(re.compile("text=i"))
-        # A new sentence opens with the choice that the server requests.
+        # For a new sentence, the attention browser opens at the head that the server requests.
         lecturer.wait()
         lecturer.control("Hide start and end").check()
         page.wait_for_url(re.compile("hide=true"))
@@ -81,7 +79,7 @@ def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server)
         lecturer.drawn(cells.nth(2 * len(trace.source_tokens) + 3))
         cells.nth(2 * len(trace.source_tokens) + 3).click()
         page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
-        # This is the most telling head of the sentence, with which the page opens.
+        # The page has opened at its most telling head for this sentence.
         shown = re.search(r"Layer (\d+), head (\d+)", page.get_by_test_id("stMain").inner_text())
         layer, head = (int(number) - 1 for number in shown.groups())
         lecturer.see(f"{trace.encoder[layer, head, 2, 3]:.4f}")
@@ -102,8 +100,8 @@ def test_map_toolbar_covers_no_control(visit, server):
         someone.page.wait_for_url(re.compile("inside_kind=cross"))
 
 
-def test_click_in_a_gradient_map_shows_the_sum_of_that_cell(shipped, reader):
-    """The second click checks that a clicked map can be clicked again."""
+def test_clicking_a_cell_of_a_gradient_map_shows_its_sum(shipped, reader):
+    """The second click repeats the first, to check that a cell can be clicked again."""
     columns = len(shipped.trace("I have a dream.").source_tokens)
     reader.open(f"/backpropagation?{DREAM}&backward_stage=decoder.cross_attention.scores")
     for row, column in ((2, 3), (2, 3), (4, 1)):
@@ -115,7 +113,7 @@ def test_click_in_a_gradient_map_shows_the_sum_of_that_cell(shipped, reader):
         reader.see("The 2 terms add up to")
 
 
-def test_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(shipped, reader):
+def test_cell_can_be_clicked_again_after_select_boxes_chose_another(shipped, reader):
     columns = len(shipped.trace("I have a dream.").source_tokens)
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")

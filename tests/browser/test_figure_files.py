@@ -1,4 +1,4 @@
-"""Tests of saved figures: a real browser saves them, and other programs read them."""
+"""Tests of saved figures: Chromium saves them, and other programs read them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.browser.test_accessibility import charts
 ONE, TWO = "one column (77 mm)", "two columns (160 mm)"
 SENTENCE = "The animal didn't cross the street."
 LIGHT_TEXT, WHITE, DARK_BACKGROUND = "#0f172a", "#ffffff", "#0f1420"
-# Width of a layout in pixels, without the additional room for labels that extend beyond a chart.
+# Layout widths in pixels, without the extra room for labels that extend beyond a chart.
 LAYOUT = {ONE: range(354, 370), TWO: range(736, 752)}
-# Text that could be read as markup, a formula or an entity, or that neither font of a PDF has.
+# Text that could be read as markup, a formula or an HTML entity; the PDF fonts lack the last two characters.
 UNTRUSTED = '<b>x</b> &amp; "><script>alert(1)</script> =1+2 日本'
 
 
@@ -27,7 +27,7 @@ def pixels(png: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
 
 
-# test_attention_exports.py compares the files of the map with its numbers.
+# test_attention_exports.py compares the attention map's files with its weights.
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("place", "title", "street"),
@@ -37,7 +37,7 @@ def pixels(png: bytes) -> np.ndarray:
     ],
     ids=["chart", "map"],
 )
-def test_charts_and_maps_of_a_dark_page_are_saved_for_a_paper(reader, place, title, street):
+def test_charts_and_maps_in_the_dark_theme_are_exported_for_a_paper(reader, place, title, street):
     reader.page.emulate_media(color_scheme="dark")
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     reader.maps(1)
@@ -61,7 +61,7 @@ def test_charts_and_maps_of_a_dark_page_are_saved_for_a_paper(reader, place, tit
 
 
 @pytest.mark.thorough
-def test_link_to_a_figure_is_copied(reader):
+def test_link_to_a_figure_can_be_copied(reader):
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     chart = reader.page.locator(".st-key-figure_alignment")
     chart.locator("svg .role-axis-label text").first.wait_for()
@@ -78,7 +78,7 @@ def test_link_to_a_figure_is_copied(reader):
 
 
 @pytest.mark.thorough
-def test_plotly_figure_is_saved_for_a_paper(reader):
+def test_plotly_figure_is_exported_for_a_paper(reader):
     reader.open(f"/positional_encoding?positions_part=curves&text={quote(SENTENCE)}")
     figure = reader.page.locator(".st-key-figure_positions_curves")
     figure.locator(".legendtext").first.wait_for()
@@ -108,16 +108,16 @@ def test_decoding_step_and_beam_tree_are_saved_as_separate_figures(visit, server
             check_pdf(save(step, "PDF", width=width, light=True), size, "Step 3 of", "animal")
         written = labels(drawing(tree))
         assert "step 1" in written and not any(text.startswith("Step 3") for text in written)
-        # The saved file holds the view on screen.
+        # The saved file shows the same view as the screen.
         reader.page.get_by_role("button", name="Next step").click()
         reader.page.locator(".steps[data-drawn$=' 4']").wait_for()
         assert any(text.startswith("Step 4 of ") for text in labels(drawing(step)))
 
 
 @pytest.mark.thorough
-def test_map_of_thousands_of_cells_has_one_image_and_labels_as_text(visit, server):
+def test_large_map_is_saved_as_one_image_with_text_labels(visit, server):
     with visit(server, color_scheme="dark") as reader:
-        # This head looks at many places.
+        # This head attends to many tokens.
         reader.open(f"/inside_a_layer?inside_part=cell&layer=3&head=1&text={quote(' '.join([SENTENCE] * 6))}")
         figure = reader.page.locator("[class*=st-key-figure_inside_map]")
         figure.locator("canvas").wait_for()
@@ -145,7 +145,7 @@ def test_untrusted_text_is_escaped_in_every_saved_file(reader):
     written = "".join(labels(drawing(figure, width=TWO))).replace("␣", "")
     for part in ("<b>x</b>", "&amp;", "<script>", "=1+2", "日本"):
         assert part in "".join(written.split()), part
-    # Characters that neither font has are drawn as pictures.
+    # Characters that both fonts lack are embedded as images.
     check_pdf(save(figure, "PDF", width=TWO), 160, "script", "<")
     assert reader.page.evaluate("document.querySelectorAll('script').length") < 20
 
@@ -170,7 +170,7 @@ def test_untrusted_text_is_escaped_in_every_saved_file(reader):
         "/about?",
     ],
 )
-def test_every_figure_has_the_same_colours_from_both_themes(reader, path):
+def test_saved_figures_have_the_same_colours_in_both_themes(reader, path):
     found = {}
     for scheme in ("light", "dark"):
         reader.page.emulate_media(color_scheme=scheme)
@@ -178,14 +178,13 @@ def test_every_figure_has_the_same_colours_from_both_themes(reader, path):
         figures = reader.page.locator("[class*=st-key-figure_]:visible:has(.save)")
         figures.first.wait_for()
         charts(reader.page)
-        # The menu of a figure appears after its drawing, and Vega redraws when it knows the width of the figure's
-        # place.
+        # A figure's menu appears after the figure is drawn, and Vega redraws a figure once its width is known.
         reader.page.wait_for_timeout(1_000)
         for figure in figures.all():
             name = figure.get_attribute("class").split("st-key-figure_")[1].split()[0]
             svg = drawing(figure, light=True)
             colours = {e.get(key) or "" for e in svg.iter() for key in ("fill", "stroke", "stop-color")}
-            # Gradients have different names in each file.
+            # Gradient ids differ from file to file.
             colours = {colour for colour in colours if not colour.startswith("url(")}
             found.setdefault(name, []).append(colours)
     assert found

@@ -16,7 +16,7 @@ SENTENCE = "The animal didn't cross the street because it was too tired."
 
 @pytest.fixture
 def film(reader):
-    """Return a function that waits for a frame."""
+    """Return a function that waits until the film shows a given frame."""
 
     def at(frame: int):
         found = reader.page.locator(f".sentence-film[data-drawn$=' {frame}']")
@@ -26,7 +26,7 @@ def film(reader):
     return at
 
 
-def test_user_starts_the_film_steps_through_it_and_follows_its_links(reader, film, offline, shipped, tmp_path):
+def test_user_can_start_the_film_step_through_it_and_follow_its_links(reader, film, offline, shipped, tmp_path):
     keyboard = reader.page.keyboard
     reader.page.emulate_media(reduced_motion="no-preference")
     reader.open("/?" + urlencode({"text": SENTENCE}))
@@ -34,7 +34,7 @@ def test_user_starts_the_film_steps_through_it_and_follows_its_links(reader, fil
     reader.page.get_by_role("button", name="New to this? Watch one minute").click()
     film(1)
     expect(reader.page.get_by_role("button", name="Pause")).to_be_visible()
-    # A key stops the film while it plays.
+    # A key press pauses the film.
     keyboard.press("Home")
     expect(reader.page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     for frame in range(2, 6):
@@ -68,7 +68,7 @@ def test_user_starts_the_film_steps_through_it_and_follows_its_links(reader, fil
 
 
 @pytest.mark.thorough
-def test_film_is_accessible_without_motion_and_a_clicker_steps_through_it(reader, film):
+def test_film_works_with_reduced_motion_and_a_clicker(reader, film):
     reader.resize(1024, 768)
     reader.page.emulate_media(reduced_motion="reduce")
     reader.open("/?" + urlencode({"text": SENTENCE}))

@@ -1,4 +1,4 @@
-"""Tests of the frame of every page: menus, layout on a projector and a phone, and the start of a server."""
+"""Tests of the frame around every page: menus, layout on a projector and a phone, and the start of a server."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ DREAM = "text=I+have+a+dream."
 TWELVE_WORDS = "The animal did not cross the busy street because it was tired."
 SIZES = [(1440, 900), (1024, 768)]
 PHONE = {"width": 390, "height": 844}
-# One page per section with much content: a table, gradients, formulas and curves, an animation, a long page.
+# One content-heavy page per section: a table, gradients, formulas and curves, an animation, a long page.
 LARGE = ("compare_heads", "what_mattered", "positional_encoding", "training_lab", "about")
-# JavaScript, run before the first element: records everything that looks like a menu beside the page.
+# JavaScript, run before any element exists: records every entry that appears in Streamlit's sidebar menu.
 WATCH = """window.seen = new Set();
 new MutationObserver(() => {
     for (const link of document.querySelectorAll("[data-testid=stSidebarNavLink]")) seen.add(link.textContent);
 }).observe(document, { childList: true, subtree: true });"""
-# JavaScript: the text of an element, including text that its style sheet adds.
+# JavaScript: the text of an element, including text that CSS adds.
 READ_TITLE = """element => {
     const added = getComputedStyle(element, "::after").content;
     return element.textContent + (added === "none" ? "" : JSON.parse(added));
 }"""
 
-# JavaScript: the names of the controls on the screen that the Tab key reaches. A list of words is one control.
+# JavaScript: names of the controls on screen that the Tab key reaches. A list of words counts as one control.
 CONTROLS = """() => {
     const below = root => [...root.querySelectorAll("*")].flatMap(each =>
         [each, ...(each.shadowRoot ? below(each.shadowRoot) : [])]);
@@ -41,13 +41,14 @@ CONTROLS = """() => {
 }"""
 
 
-# With a deep link, Streamlit finds the page's file before app.py has named the pages. The first page is app.py itself.
+# For a deep link, Streamlit finds the page's file before app.py has registered the pages. The first page is app.py
+# itself.
 @pytest.mark.thorough(seconds=8)
 @pytest.mark.parametrize("path", ["/cross_attention", "/"])
-def test_fresh_server_never_shows_streamlits_default_menu_of_files(unvisited, visit, path):
+def test_fresh_server_never_shows_the_default_streamlit_menu(unvisited, visit, path):
     with visit(unvisited) as someone:
         someone.page.goto(f"{unvisited}{path}?{DREAM}&layer=2&head=5", wait_until="commit")
-        # The style is in the document itself, so it applies before any Streamlit script runs.
+        # The style is part of the HTML document, so it applies before any Streamlit script runs.
         opening = someone.page.locator("#opening")
         expect(opening).to_contain_text("Attention Atlas")
         expect(opening).to_contain_text(re.compile("Starting the Transformer … about \\d+ s|Opening the page …"))
@@ -65,15 +66,15 @@ def test_fresh_server_never_shows_streamlits_default_menu_of_files(unvisited, vi
         someone.has_typed("I have a dream.")
 
 
-def test_every_page_is_in_a_menu_that_names_it_and_fits(reader):
-    """tests/browser/test_every_page.py opens every part of a page on its own, at both sizes."""
+def test_every_page_is_named_in_a_menu_that_fits_the_screen(reader):
+    """tests/browser/test_every_page.py opens every part of every page, at both screen sizes."""
     reader.resize(1024, 768)
     reader.open(f"/?{DREAM}")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
     for section, listed in sections().items():
-        # Each menu is opened for one page only; tests/ui/test_app.py compares the names of all pages.
+        # Each menu opens only one page; tests/ui/test_app.py compares the titles of all pages.
         name, title = next((page.name, page.title) for page in listed if page.name in LARGE)
-        # Move the pointer away from a button of the last page, whose tooltip may cover the menu.
+        # Move the pointer away from the previous page's button, whose tooltip may cover the menu.
         reader.page.mouse.move(0, 0)
         expect(reader.page.get_by_test_id("stTooltipContent")).to_have_count(0)
         menus.filter(has_text=section).click()
@@ -114,10 +115,10 @@ def test_menu_closes_after_a_choice_on_a_narrow_screen(reader):
 
 
 @pytest.mark.thorough
-def test_button_for_the_models_own_translation_is_not_covered(reader):
+def test_button_for_the_model_translation_is_not_covered(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
-    # The text box is not covered, either.
+    # Nothing covers the sentence box.
     box = reader.page.get_by_label("English sentence")
     box.fill("A sentence that is long enough to reach the end of the box on every screen that it is shown on.")
     expect(reader.page.get_by_text("Press Enter to")).to_have_count(0)
@@ -133,7 +134,7 @@ def test_button_for_the_models_own_translation_is_not_covered(reader):
     expect(back).to_be_hidden()
 
 
-# JavaScript: the first row of the first map, in pixels from the top of the screen.
+# JavaScript: distance in pixels from the top of the screen to the first row of the first map.
 FIRST_ROW = """() => {
     const hosts = [...document.querySelectorAll("*")].filter(element => element.shadowRoot);
     const canvas = hosts.map(host => host.shadowRoot.querySelector("canvas.large, .maps canvas")).find(found => found);
@@ -161,11 +162,11 @@ FIRST_ROW = """() => {
         *(pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")),
     ],
 )
-def test_map_begins_near_the_top_of_a_projector(reader, page):
+def test_map_starts_near_the_top_of_a_projector_screen(reader, page):
     reader.resize(1024, 768)
     reader.open(f"/{page}?{DREAM}")
     reader.maps(1)
-    # Names are wider until the page's font is loaded.
+    # Labels are wider until the page's font has loaded.
     high = f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300"
     reader.page.wait_for_function(high)
     drawn = reader.page.locator(".atlas[data-drawn]").first
@@ -197,7 +198,7 @@ def test_map_begins_near_the_top_of_a_projector(reader, page):
         "/inside_a_layer?subject=language_model&inside_part=mask&",
     ],
 )
-def test_box_for_the_text_leaves_room_for_a_map_near_the_top(reader, path):
+def test_text_box_leaves_room_for_a_map_near_the_top(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}&lm_text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
@@ -207,7 +208,7 @@ def test_box_for_the_text_leaves_room_for_a_map_near_the_top(reader, path):
     reader.fits(path)
 
 
-# JavaScript: whether each word begins after the text of the word before it, whose padding is 5 pixels.
+# JavaScript: whether no two words in a line overlap. Their boxes may overlap by 5 pixels, because of the padding.
 WORDS_APART = """stage => [...stage.querySelectorAll(".words")].every(list => {
     const boxes = [...list.children].map(word => word.getBoundingClientRect());
     return boxes.every((box, at) => !at || box.top > boxes[at - 1].top + 5 || box.left >= boxes[at - 1].right - 5);
@@ -225,12 +226,12 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     expect(page.locator(".links path")).to_have_count(4)
     expect(page.locator(".drawing")).to_contain_text("written so far: Das Tier überquerte die Straße nicht, weil")
     expect(page.locator(".lit").first).to_contain_text("where “it” stands out. Show all")
-    # After hovering, the selected word is shown again. A German word shows the words that it looked at.
+    # When the pointer leaves, the selected word is shown again. A German word shows the words that it attended to.
     page.get_by_role("option", name="es", exact=True).hover()
     expect(ranking).to_contain_text("As it was written, “es” looked at")
     page.mouse.move(1, 1)
     expect(chosen).to_have_text("it")
-    # By keyboard: move along the sentence, to the other sentence, and to no word.
+    # Keyboard: move along the sentence, switch to the other sentence, and deselect the word.
     english.focus()
     page.keyboard.press("ArrowRight")
     expect(chosen).to_have_text("was")
@@ -251,7 +252,7 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
         "Do the methods agree?": "what_mattered.*mattered_part=agreement",
     }.items():
         expect(ranking.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
-    # The list of links is one stop of the Tab key.
+    # The list of links is a single Tab stop.
     ranking.get_by_role("link", name="tired").focus()
     page.keyboard.press("ArrowDown")
     expect(ranking.get_by_role("link", name="too")).to_be_focused()
@@ -267,7 +268,7 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     expect(page.locator(".readout")).to_contain_text(f"“it” looks most at “animal” {weights[1]:.4f}")
 
 
-def test_chosen_word_is_in_the_address(reader):
+def test_selected_word_is_stored_in_the_url(reader):
     page, chosen = reader.page, reader.page.locator(".word[aria-selected=true]")
     reader.open(f"/?{DREAM}&word_side=target&word_at=99")
     expect(chosen).to_have_count(1)
@@ -275,14 +276,14 @@ def test_chosen_word_is_in_the_address(reader):
     expect(page).to_have_url(re.compile("word_side=target&word_at=4"))
     reader.reload()
     expect(chosen).to_have_text("Traum")
-    # Another sentence opens with a word of its own.
+    # A new sentence opens with a new default word.
     reader.translate("The old man reads.")
     expect(page).to_have_url(re.compile("old.man.reads.$"))
     expect(page.get_by_role("option", name="old")).to_be_visible()
 
 
 @pytest.mark.thorough
-def test_first_page_has_at_most_30_controls_on_a_screen(reader):
+def test_first_page_shows_at_most_30_controls_without_scrolling(reader):
     for width, height in (*SIZES, (390, 844)):
         reader.resize(width, height)
         reader.open("/")
@@ -291,13 +292,13 @@ def test_first_page_has_at_most_30_controls_on_a_screen(reader):
 
 
 @pytest.mark.thorough
-def test_lesson_far_down_in_the_list_opens_at_its_top(reader):
+def test_lesson_far_down_the_list_opens_scrolled_to_the_top(reader):
     reader.resize(1024, 768)
     reader.open("/lessons")
     start = reader.page.get_by_role("button", name="Start").nth(5)
     start.scroll_into_view_if_needed()
     start.click()
-    # The list contains the lesson's name as well.
+    # The lesson's title also appears in the list, so wait for the heading.
     title = reader.page.get_by_role("heading", name="The mask, and what leaks without it")
     title.wait_for()
     reader.maps(1)
@@ -305,7 +306,7 @@ def test_lesson_far_down_in_the_list_opens_at_its_top(reader):
     reader.free(title, "the bar of menus lies over the title")
 
 
-# JavaScript: whether the two stacks of the large drawing are one above the other.
+# JavaScript: whether the encoder and decoder stacks of the large drawing are one above the other.
 STACKED = """root => {
     const titles = ["Decoder: writes German", "Encoder: reads English"];
     const texts = titles.map(title => [...root.querySelectorAll("text")].find(each => each.textContent === title));
@@ -315,7 +316,7 @@ STACKED = """root => {
 
 
 @pytest.mark.thorough
-def test_large_drawing_shows_the_sentence_and_links_to_the_pages(reader, shipped):
+def test_large_model_drawing_shows_the_sentence_and_links_to_pages(reader, shipped):
     reader.open(f"/?{DREAM}")
     drawing = reader.page.get_by_role("navigation", name="The Transformer, part by part")
     reader.page.get_by_role("listbox", name="English words").focus()
@@ -323,7 +324,7 @@ def test_large_drawing_shows_the_sentence_and_links_to_the_pages(reader, shipped
     for sentence in ("I have a dream.", shipped.trace("I have a dream.").target_text):
         expect(drawing.locator("text").filter(has_text=sentence).first).to_be_visible()
     expect(drawing.locator("image")).to_have_count(3)
-    # A phone shows both stacks one above the other, without horizontal scrolling.
+    # On a phone, the encoder and decoder stacks are one above the other, without horizontal scrolling.
     reader.resize(**PHONE)
     expect(drawing.locator("svg[data-figure]")).to_have_attribute("viewBox", re.compile("^0 0 4"))
     reader.until(drawing, STACKED, "the decoder stands above the encoder")
@@ -335,7 +336,7 @@ def test_large_drawing_shows_the_sentence_and_links_to_the_pages(reader, shipped
     reader.has_typed("I have a dream.")
 
 
-def test_pinned_cell_ranks_all_heads_and_a_head_in_the_text_is_a_link(reader, shipped):
+def test_pinning_a_cell_shows_a_ranking_of_all_heads_with_links(reader, shipped):
     reader.open(f"/encoder_attention?{DREAM}&layer=1&head=1&words=false&encoder_rows=3&encoder_columns=1")
     reader.maps(1)
     listed = reader.page.locator(".ranking button")

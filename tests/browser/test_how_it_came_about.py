@@ -1,5 +1,3 @@
-"""Tests of the "How it came about" page in a real Chromium."""
-
 from __future__ import annotations
 
 import re
@@ -7,10 +5,10 @@ import re
 from playwright.sync_api import expect
 
 
-def test_click_on_an_edge_chooses_its_path(reader):
-    """By keyboard, the path is chosen in a select box of Streamlit."""
+def test_clicking_an_edge_selects_its_path(reader):
+    """Keyboard users choose the path in a select box instead."""
     reader.open("/how_it_came_about?text=I+have+a+dream.&graph_position=4&graph_most=12")
-    # Dotted edges from the biases are not paths.
+    # Dotted edges come from bias nodes and belong to no path.
     edges = reader.page.locator("[data-testid=stVegaLiteChart] svg .mark-line path:not([stroke-dasharray='3,4'])")
     reader.drawn(edges.first)
     path, *at = edges.last.evaluate("""line => {

@@ -21,13 +21,13 @@ CORE, FILES = "attention-atlas", "from importlib.metadata import files"
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the environment's programs."""
+    """Install the project in a new environment, and return the folder of its executables."""
     return programs_of_environment(tmp_path_factory, f"{ROOT}[app]")
 
 
 @pytest.fixture
 def run(programs: Path, tmp_path: Path) -> Callable[..., str]:
-    """Run a program of the environment in an empty folder; return its output."""
+    """Return a function that runs an executable in an empty folder and returns the output."""
 
     def run(program: str, *arguments: str) -> str:
         done = subprocess.run(
@@ -78,6 +78,6 @@ def test_command_starts_the_app(programs, visit, tmp_path, arguments):
         reader.translate(TEXT)
         reader.see(TRANSLATION)
         reader.maps(1)
-        # The app finds its own settings, so Streamlit's menu is hidden from users.
+        # The installed app uses the project's Streamlit settings, so Streamlit's own menu is hidden.
         assert reader.page.get_by_text("Deploy").count() == 0
     assert not list(tmp_path.iterdir())

@@ -1,5 +1,3 @@
-"""End-to-end test of the "Language model" page with a real server, a real Chromium and the shipped model."""
-
 from __future__ import annotations
 
 import re
@@ -9,17 +7,17 @@ from playwright.sync_api import expect
 PAGE = "/language_model?text=Hello.&lm_length=5&lm_text="
 
 
-def test_user_reaches_a_head_and_another_token_from_a_typed_text(reader):
+def test_user_can_open_a_head_and_choose_another_token(reader):
     reader.open(PAGE + "The+dog")
     reader.maps(1)
     box = reader.page.get_by_role("textbox", name="Start of a text")
     box.fill("My sister")
     box.press("Enter")
     reader.page.wait_for_url("**lm_text=My+sister**")
-    # The address changes at the start of the run; until its end, the map may be that of the previous text.
+    # The URL changes when the script run starts; until its end, the map may still show the previous text.
     reader.wait()
     heads = reader.page.locator(".atlas").get_by_label("Head", exact=True)
-    # The page opens at its most telling head, which may be one of these two.
+    # Choose a head other than the one that the page opened at.
     other = "2" if heads.input_value() == "0" else "1"
     heads.select_option(label=other)
     reader.page.wait_for_url(f"**lm_head={other}**")
@@ -27,13 +25,13 @@ def test_user_reaches_a_head_and_another_token_from_a_typed_text(reader):
     reader.page.get_by_text("Step by step", exact=True).first.click()
     reader.page.locator(".steps[data-drawn$=' 1']").wait_for()
     expect(reader.page.locator(".timeline .token")).to_have_count(5)
-    # A language model has only one text, and a step looks back only at this text.
+    # A language model reads only one text, so there is one heading above the attention rows.
     expect(reader.page.locator(".attention-rows h4:visible")).to_have_count(1)
     second = reader.page.locator(".candidates .name").nth(1).inner_text()
     reader.page.locator(".candidates .take").nth(1).click()
     reader.page.wait_for_url("**lm_forced=**")
     expect(reader.page.locator(".timeline .token span").first).to_have_text(second)
-    # The pages about heads show the same text, and link back to the map of a head.
+    # The pages about heads show the same text, and link back to the head's map.
     main = reader.page.get_by_test_id("stMain")
     main.get_by_role("button", name="Compare its heads").click()
     reader.arrived("compare_heads")

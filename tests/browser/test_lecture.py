@@ -1,4 +1,4 @@
-"""Tests of lecture mode in a real browser: keys of a clicker, sizes on a projector and a phone, and reloading."""
+"""Tests of lecture mode in Chromium: clicker keys, sizes on a projector and a phone, and reloading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.places import PLACES
 
 TWELVE = {"text": "The animal did not cross the street because it was too tired."}
 PROJECTOR = {"width": 1024, "height": 768}
-# Height in pixels of the lecturer's controls at the lower edge.
+# Height in pixels of the lecturer's controls at the bottom of the screen.
 CONTROLS = 44
 SLIDES = Slides(
     (
@@ -25,7 +25,7 @@ SLIDES = Slides(
         Slide.of("lessons", {**TWELVE, "lesson_id": "one_row"}),
     )
 )
-# The smallest type of the two lines above a figure, in points. A constant of the same size defines the figure's type.
+# JavaScript: smallest font size, in points, in the two lines above the map.
 TYPE = """() => {
     const [host] = [...document.querySelectorAll("*")].filter(e => e.shadowRoot?.querySelector("canvas.large"));
     const lines = [...host.shadowRoot.querySelectorAll(".head p, .head b")];
@@ -41,18 +41,20 @@ def address(page: str, **more: str) -> str:
 
 
 def lecture(someone, state: str) -> None:
-    """Wait until the controls show a text: "lecture 2" at the second slide, "page 3" outside it, with three slides."""
+    """Wait for a state of the lecturer's controls, for example "lecture 2" on slide 2, or "page 3" off the three
+    slides.
+    """
     someone.page.locator(f".lecture[data-drawn='{state}']").first.wait_for(state="attached")
 
 
-# test_frame.py checks a map near the top of a projector without lecture mode.
+# test_frame.py checks a map on a projector outside lecture mode.
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", ["cross_attention", "encoder_attention", "masked_attention"])
 def test_map_of_twelve_words_fits_a_projector(reader, page):
     reader.resize(**PROJECTOR)
     reader.open(address(page, lecture="true"))
     reader.maps(1)
-    # The page's font moves everything above the map.
+    # Loading the page's font moves everything above the map.
     reader.page.wait_for_function(f"({FIRST_ROW})() < 200")
     reader.until(
         reader.page.locator("canvas.large"),
@@ -71,7 +73,7 @@ def test_map_of_twelve_words_fits_a_projector(reader, page):
         expect(reader.page.get_by_label(gone, exact=gone != "English sentence").first).to_be_hidden()
 
 
-# JavaScript: the end of the main figure, whether the page is taller than the screen, and the first cell of a map.
+# JavaScript: bottom of the main figure, whether the page is taller than the screen, and the first cell of a map.
 FITS = """() => {
     const main = document.querySelector(".st-key-main_figure");
     const charts = main.querySelectorAll(".stVegaLiteChart svg, .js-plotly-plot");
@@ -91,7 +93,7 @@ FITS = """() => {
 @pytest.mark.parametrize(
     ("place", "more"),
     [
-        # Other tests cover a map and the steps of a lesson.
+        # Other tests cover maps and lesson steps.
         *((place, place.more) for place in PLACES if place.page.kind is None and place.page.name != "lessons"),
         *(
             (place, {f"off_{part}": "true"})
@@ -105,7 +107,7 @@ FITS = """() => {
 def test_main_figure_of_every_part_fits_a_projector(reader, place, more):
     reader.resize(**PROJECTOR)
     reader.open(f"{place.path}{urlencode({**TWELVE, 'lecture': 'true', **more})}")
-    # A component that covers the whole screen leaves its place empty.
+    # A component that covers the whole screen leaves its container empty, so the container is attached but not visible.
     reader.page.locator(".st-key-main_figure").wait_for(state="attached")
     reader.wait()
     found = reader.steady(FITS)
@@ -129,13 +131,14 @@ def test_clicker_steps_through_a_whole_lecture(reader):
     lecture(reader, "lecture 1")
     keyboard.press("PageDown")
     reader.head(2, 1)
-    # F5 shows the same slide again.
+    # Reloading the page shows the same slide.
     page.reload()
     reader.head(2, 1)
     reader.wait()
     lecture(reader, "lecture 2")
     expect(page.locator(".atlas.lecture-page")).to_be_visible()
-    # Blanking the screen works with any focus. While the screen is blank, every other key only shows the page again.
+    # The key that blanks the screen works with any focus. While the screen is blank, every other key only restores the
+    # page.
     page.locator("canvas.large").focus()
     for key in (".", "PageDown"):
         keyboard.press(".")
@@ -144,13 +147,13 @@ def test_clicker_steps_through_a_whole_lecture(reader):
         expect(page.locator("dialog.black")).to_be_hidden()
     lecture(reader, "lecture 2")
     reader.head(2, 1)
-    # The QR code leads a phone to this page.
+    # The QR code contains the URL of this page.
     keyboard.press("q")
     code = page.get_by_alt_text("QR code of").get_attribute("alt").rpartition(" ")[2]
     assert code.partition("?")[0] == page.url.partition("?")[0] and "layer=2&head=1" in code
     keyboard.press("Escape")
     expect(page.locator("dialog.code")).to_be_hidden()
-    # A lesson shows its step. Its own buttons step through it; the clicker shows the answer and then goes to the next
+    # A lesson slide shows one step. The lesson's buttons change the step; the clicker shows the answer, then the next
     # slide.
     keyboard.press("PageDown")
     lecture(reader, "lecture 3")
@@ -168,7 +171,7 @@ def test_clicker_steps_through_a_whole_lecture(reader):
     lecture(reader, "page 3")
     expect(page.get_by_label("English sentence")).to_be_visible()
     expect(page).not_to_have_url(re.compile("lecture="))
-    # One key presents the current page; typed text does not.
+    # The P key presents the current page, unless it is typed into a text box.
     page.get_by_label("English sentence").press("p")
     page.get_by_label("English sentence").blur()
     lecture(reader, "page 3")
@@ -189,7 +192,7 @@ def test_back_button_goes_back_one_slide(reader):
     page.go_back()
     reader.head(4, 3)
     expect(page).to_have_url(re.compile(r"/cross_attention\?.*slide=1"))
-    # A page opened from the menu is a separate step of the history.
+    # A page opened from the menu adds an entry to the browser history.
     keyboard.press("Escape")
     lecture(reader, "page 3")
     reader.choose("About the model")
@@ -207,7 +210,7 @@ def test_no_key_is_lost_or_repeated_while_the_page_loads(reader):
     page.wait_for_function("globalThis.early")
     keyboard.press("PageDown")
     reader.head(2, 1)
-    # On a busy machine the page's script may run repeatedly, and would press the key again and again.
+    # Wait first: on a busy machine, the page's script may run several times and press the key each time.
     reader.wait()
     keyboard.press("PageUp")
     reader.head(4, 3)
@@ -249,7 +252,7 @@ def test_clicker_without_slides_steps_through_heads_and_decoding_steps(reader):
     reader.see("One row of a map · 1 of 4")
 
 
-def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader):
+def test_clicker_finishes_a_decoding_slide_before_the_next_slide(reader):
     reader.resize(**PROJECTOR)
     keyboard, steps = reader.page.keyboard, reader.page.locator
     slides = Slides(
@@ -264,7 +267,7 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     expect(heading).to_be_in_viewport(ratio=1)
     reader.free(heading, "the figure lies over the title")
     keyboard.press("PageDown")
-    # The browser reports each step to the server a moment later.
+    # The browser reports each step to the server with a short delay.
     steps(".steps.lecture[data-drawn$=' 6']").wait_for()
     reader.page.wait_for_url("**step=6**")
     lecture(reader, "lecture 1")
@@ -275,7 +278,7 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     steps(".steps.lecture[data-drawn$=' 6']").wait_for()
     reader.page.wait_for_url("**step=6**")
     reader.wait()
-    # "Ich habe einen Traum." has six tokens, and this was the last one.
+    # "Ich habe einen Traum." has six tokens, so step 6 was the last one.
     keyboard.press("PageDown")
     reader.head(4, 3)
     lecture(reader, "lecture 2")
@@ -285,7 +288,7 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     lecture(reader, "lecture 1")
     reader.page.wait_for_url("**step=6**")
     reader.wait()
-    # The slide changes although the step has not been reported.
+    # The slide changes even before the browser has reported the step.
     keyboard.press("PageUp")
     keyboard.press("PageDown")
     keyboard.press("PageDown")
@@ -300,14 +303,14 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
     keyboard.press("?")
     expect(reader.page.get_by_role("dialog", name="Keys")).to_contain_text("QR code")
     keyboard.press("Escape")
-    # The lecturer's controls cover the lower edge, but not the headline.
+    # The lecturer's controls cover the bottom of the screen, but not the headline.
     reader.page.mouse.move(500, 300)
     bar, line = (reader.page.locator(each).bounding_box() for each in (".lecture .controls", ".atlas .head"))
     assert bar["y"] > line["y"] + line["height"]
 
 
 @pytest.mark.thorough
-def test_text_and_icons_return_to_their_usual_size_after_lecture_mode(reader):
+def test_text_and_icons_return_to_normal_size_after_lecture_mode(reader):
     type_size = """() => [document.querySelector("[data-testid=stTooltipIcon] svg").getBoundingClientRect().width,
         ...[...document.querySelectorAll(".stVegaLiteChart text")].map(text => getComputedStyle(text).fontSize)]"""
     icon, chart = reader.page.locator("[data-testid=stTooltipIcon]").first, reader.page.locator(".stVegaLiteChart svg")
@@ -330,7 +333,7 @@ def test_text_and_icons_return_to_their_usual_size_after_lecture_mode(reader):
 
 
 @pytest.mark.thorough
-def test_lesson_list_shows_whole_buttons_in_lecture_mode(reader):
+def test_lesson_buttons_are_not_cut_off_in_lecture_mode(reader):
     reader.resize(**PROJECTOR)
     reader.open(address("lessons", lecture="true"))
     button = reader.page.get_by_role("button", name="Start").first
@@ -375,7 +378,7 @@ def test_slides_can_be_made_by_keyboard_and_saved_as_a_file(reader, tmp_path):
     expect(page.locator(".slides li .open").first).to_be_focused()
 
 
-# Every lecture has these buttons; test_frame.py checks pages on phones.
+# test_frame.py checks pages on phones outside lecture mode.
 @pytest.mark.thorough
 def test_lecture_page_can_be_used_with_one_thumb_on_a_phone(reader):
     reader.resize(**PHONE)
@@ -402,14 +405,14 @@ def test_lecture_page_can_be_used_with_one_thumb_on_a_phone(reader):
     expect(reader.page.get_by_label("English sentence")).to_be_visible()
 
 
-# The longest step with several answers, two with large tables and one with two curves, before and after the answer.
+# The longest steps: one with several answers, two with large tables and one with two curves.
 LONGEST = [("positions", "3"), ("decoding", "2"), ("how_it_learned", "1"), ("not_explanation", "4")]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("answer", ["", "2"])
 @pytest.mark.parametrize(("lesson", "step"), LONGEST)
-def test_lesson_step_fits_a_projector_with_its_answers(reader, lesson, step, answer):
+def test_lesson_step_with_its_answers_fits_a_projector(reader, lesson, step, answer):
     reader.resize(**PROJECTOR)
     reader.open(f"/lessons?lecture=true&lesson_id={lesson}&lesson_step={step}&lesson_answer={answer}")
     expect(reader.page.locator(".st-key-lesson_next")).to_be_in_viewport(ratio=1)
@@ -439,7 +442,7 @@ def test_lesson_step_fits_a_projector_with_its_answers(reader, lesson, step, ans
         address("about", slides=str(SLIDES)),
     ],
 )
-def test_lecture_mode_has_no_serious_violation(visit, server, path):
+def test_lecture_mode_has_no_serious_accessibility_violation(visit, server, path):
     with visit(server) as someone:
         someone.open(path)
         someone.page.locator(".lecture[data-drawn]").first.wait_for(state="attached")

@@ -1,4 +1,4 @@
-"""Tests of a lesson in a real Chromium: by keyboard, on small screens, on paper and without a network."""
+"""Tests of a lesson in Chromium: by keyboard, on small screens, on paper and without a network."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def said(reader):
     return reader.page.locator(".atlas .readout")
 
 
-def test_lesson_works_by_keyboard(reader):
-    """Without a pointer, a user predicts, sees the measured answer and continues. The answer is hidden before."""
+def test_lesson_can_be_completed_by_keyboard(reader):
+    """A user predicts, reveals the measured answer and continues without a pointer. The answer is hidden at first."""
     reader.open(ROW)
     reader.maps(1)
     expect(said(reader)).to_contain_text("Layer 3, head 1")
@@ -43,8 +43,8 @@ def test_lesson_works_by_keyboard(reader):
 
 
 @pytest.mark.thorough
-def test_arrow_keys_of_a_laptop_step_through_a_lesson(reader):
-    """The buttons name the keys. The key for the next step first shows the answer."""
+def test_arrow_keys_step_through_a_lesson(reader):
+    """The buttons show their keys. The key for the next step first reveals the answer."""
     reader.open(ROW)
     reader.maps(1)
     show = reader.page.locator(".st-key-lesson_show kbd")
@@ -53,7 +53,7 @@ def test_arrow_keys_of_a_laptop_step_through_a_lesson(reader):
         reader.wait()
         reader.page.keyboard.press(key)
         reader.see(seen)
-    # Arrow keys in the map read its cells.
+    # With focus on the map, arrow keys move between cells.
     reader.wait()
     reader.page.locator("canvas.large").focus()
     reader.page.keyboard.press("ArrowRight")
@@ -62,8 +62,8 @@ def test_arrow_keys_of_a_laptop_step_through_a_lesson(reader):
 
 
 @pytest.mark.thorough
-def test_lesson_is_complete_on_paper_and_without_a_network(reader, offline, tmp_path):
-    """Checks both sheets and the file: the questions without the answers, and then with them."""
+def test_lesson_can_be_printed_and_used_offline(reader, offline, tmp_path):
+    """Checks the sheet for students, the sheet with the answers, and the saved file."""
     reader.open(ROW)
     reader.maps(1)
     reader.page.get_by_role("button", name="Print or download").click()
@@ -102,7 +102,7 @@ def test_lesson_fits_small_screens(reader, size):
 
 
 @pytest.mark.thorough
-def test_title_of_the_next_lesson_is_shown_completely(reader):
+def test_title_of_the_next_lesson_is_not_cut_off(reader):
     reader.resize(1024, 768)
     reader.open("/lessons?lesson_id=positions&lesson_step=3&lesson_answer=shown")
     following = reader.page.locator(".st-key-lesson_next p")

@@ -1,5 +1,3 @@
-"""Tests of the "Long texts" page, in a real server and a real Chromium."""
-
 from __future__ import annotations
 
 import re
@@ -9,7 +7,7 @@ from playwright.sync_api import expect
 
 
 @pytest.mark.thorough
-def test_typed_text_shows_three_maps_and_a_measured_cost(visit, server):
+def test_page_shows_three_maps_and_the_measured_cost_of_a_typed_text(visit, server):
     with visit(server) as reader:
         reader.open("/long_texts?text=x")
         reader.page.locator("[data-drawn=maps] canvas").nth(2).wait_for()

@@ -1,5 +1,3 @@
-"""Test of the user's list of sentences in a real Chromium."""
-
 from __future__ import annotations
 
 import re
@@ -11,12 +9,12 @@ OPEN = re.compile("^My sentences")
 
 
 @pytest.mark.thorough
-def test_sentence_list_survives_a_reload_and_is_measured(reader, tmp_path):
+def test_sentence_list_survives_a_reload_and_can_be_measured(reader, tmp_path):
     page = reader.page
     reader.open("/?text=I+have+a+dream.")
     page.get_by_role("combobox", name="or an example").click()
     page.get_by_role("option", name="My sentences …").click()
-    # The file input exists before the dialog opens, and opening clears its message.
+    # The file input exists before the dialog opens, and opening the dialog clears any earlier error message.
     expect(page.get_by_role("dialog", name="My sentences")).to_be_visible()
     chosen = page.get_by_label("Read sentences from a file")
     for name, content in (("latin.txt", "Männer".encode("latin-1")), ("large.txt", b"word\n" * 2_000_000)):

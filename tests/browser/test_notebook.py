@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import PATIENCE, ROOT
 from tests.browser.environment import programs_of_environment
 
-# JupyterLab and marimo are large installations.
+# JupyterLab and marimo are large, so these tests run only at night.
 pytestmark = pytest.mark.install(nightly=True)
 
 TRACE = """import numpy as np
@@ -35,7 +35,7 @@ trace = attention_atlas.Trace.from_attention(
 browser = attention_atlas.Browser(trace, kind="cross", layer=0, head=5)
 browser"""
 CHOSEN = 'f"chosen: {browser.kind} {browser.layer} {browser.head} {browser.rows} {browser.columns}"'
-# Cells of a notebook; Python makes a choice in the last one.
+# Notebook cells; in the last one, Python changes the widget's choice.
 CELLS = (TRACE, CHOSEN, "browser.layer, browser.head, browser.rows = 2, 3, [4]")
 MARIMO = f"""import marimo
 
@@ -63,20 +63,20 @@ def _(browser, mo):
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the environment's programs."""
+    """Install the notebook servers in a new environment, and return the folder of its executables."""
     wanted = [f"{ROOT}[widget]", "jupyterlab>=4.4,<5", "notebook>=7.4,<8", "marimo>=0.20,<0.30"]
     return programs_of_environment(tmp_path_factory, *wanted)
 
 
 @contextmanager
 def serving(programs: Path, work: Path, command: Callable[[int], Sequence[str]], health: str) -> Iterator[str]:
-    """Run a notebook server at a free port; return its address.
+    """Run a notebook server on a free port, and yield the server's URL.
 
     Args:
-        programs: folder of its program.
+        programs: folder of the server's executable.
         work: folder of the notebook.
         command: returns the command line for a port.
-        health: path that answers when the server is ready.
+        health: URL path that responds once the server is ready.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -106,7 +106,6 @@ def serving(programs: Path, work: Path, command: Callable[[int], Sequence[str]],
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a notebook with CELLS."""
     cells = [
         {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None, "id": f"c{at}"}
         for at, source in enumerate(CELLS)
@@ -119,7 +118,7 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def jupyter(programs: Path, notebook: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Return the address of the notebook in JupyterLab, or in the application that the test names."""
+    """Yield the URL of the notebook in JupyterLab, or in the application that the test's parameter names."""
     program = getattr(request, "param", "jupyter-lab")
     with serving(
         programs,
@@ -139,7 +138,7 @@ def jupyter(programs: Path, notebook: Path, request: pytest.FixtureRequest) -> I
 
 @pytest.fixture(scope="module")
 def marimo(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the address of MARIMO in a dark marimo."""
+    """Yield the URL of a marimo notebook in dark mode."""
     work = tmp_path_factory.mktemp("marimo")
     (work / "look.py").write_text(MARIMO, encoding="utf-8")
     (work / "pyproject.toml").write_text('[tool.marimo.display]\ntheme = "dark"\n')
@@ -154,7 +153,7 @@ def marimo(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @contextmanager
 def offline(browser: Browser, address: str) -> Iterator[Page]:
-    """Open a page that requests nothing from another machine."""
+    """Open a page; any request to another machine fails the test."""
     outside = []
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.set_default_timeout(PATIENCE)
@@ -168,7 +167,7 @@ def offline(browser: Browser, address: str) -> Iterator[Page]:
 @pytest.fixture
 def page(browser: Browser, jupyter: str) -> Iterator[Page]:
     with offline(browser, jupyter) as page:
-        # The kernel is ready. In JupyterLab, the indicator looks idle before the kernel is connected.
+        # Wait until the kernel is ready. JupyterLab's indicator shows "idle" even before the kernel is connected.
         idle = page.get_by_text("Python 3 (ipykernel) | Idle")
         if "/lab/" not in jupyter:
             idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
@@ -194,10 +193,10 @@ def choose_by_hand(page: Page) -> None:
 
 
 @pytest.mark.parametrize("jupyter", ["jupyter-lab", "jupyter-notebook"], indirect=True)
-def test_python_and_jupyter_exchange_state(page):
+def test_widget_state_is_synchronised_between_python_and_jupyter(page):
     run(page, 0)
     choose_by_hand(page)
-    # The browser reports a choice after a short delay; a user also takes longer to run the next cell.
+    # The browser reports a choice with a short delay, so wait before the next cell is run.
     page.wait_for_timeout(2_000)
     run(page, 1)
     expect(page.get_by_text(re.compile(r"^'chosen: cross 1 4 \[\d\] \[\d\]'$"))).to_be_visible()
@@ -208,7 +207,7 @@ def test_python_and_jupyter_exchange_state(page):
 
 
 def test_keys_in_the_widget_trigger_no_notebook_command(page):
-    """In JupyterLab, the key "m" turns a cell into text."""
+    """In JupyterLab, the "m" key turns a code cell into Markdown."""
     run(page, 0)
     page.locator(".atlas[data-drawn] canvas.large").focus()
     page.keyboard.press("m")
@@ -225,7 +224,7 @@ def test_widget_follows_the_theme_of_the_notebook(page: Page):
     expect(atlas).to_have_css("color", "rgb(238, 242, 248)")
 
 
-def test_saved_notebook_has_a_picture_without_a_kernel(page: Page, programs: Path, notebook: Path):
+def test_saved_notebook_shows_a_picture_without_a_kernel(page: Page, programs: Path, notebook: Path):
     run(page, 0)
     page.locator(".atlas[data-drawn]").wait_for()
     page.keyboard.press("Control+s")
@@ -236,7 +235,7 @@ def test_saved_notebook_has_a_picture_without_a_kernel(page: Page, programs: Pat
     assert 'aria-label="Cross attention, layer 1, head 6"' in base64.b64decode(picture).decode()
 
 
-def test_python_and_marimo_exchange_state(browser: Browser, marimo: str):
+def test_widget_state_is_synchronised_between_python_and_marimo(browser: Browser, marimo: str):
     with offline(browser, marimo) as page:
         choose_by_hand(page)
         expect(page.get_by_text(re.compile(r"chosen: cross 1 4 \[\d\] \[\d\]"))).to_be_visible()

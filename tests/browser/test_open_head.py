@@ -1,4 +1,4 @@
-"""Tests that a click or a key on anything that represents a head opens this head."""
+"""Tests that a click or a key press on anything that represents a head opens that head."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ CHARTS = "[data-testid=stVegaLiteChart]"
 
 
 def back(reader) -> None:
-    # Streamlit may have two history entries for the head's page: for its opening, and for its address.
+    # Streamlit may add two history entries for the head's page: one on opening, one for the URL parameters.
     for _ in range(2):
         left = reader.page.evaluate("location.href")
         reader.page.go_back()
-        # Within a page the browser goes back a moment later.
+        # Going back within a page takes effect a moment later.
         reader.page.wait_for_function("left => location.href !== left", arg=left)
         if "compare_heads" in reader.page.evaluate("location.href"):
             break
     reader.arrived("compare_heads")
-    # The address changes before the run is requested; the end of the run removes the content of the head's page.
+    # The URL changes before the script run is requested. The head's map disappears when that run ends.
     expect(reader.page.locator(".atlas")).to_have_count(0)
     reader.wait()
 
 
 @pytest.mark.thorough
-def test_click_anywhere_on_a_row_opens_the_head(reader):
+def test_clicking_anywhere_in_a_table_row_opens_its_head(reader):
     reader.open(HEADS)
     row = reader.page.locator(".heads tbody tr").filter(has_text="Cross attention, layer 3, head 5")
     row.locator("td").nth(2).click()
@@ -42,7 +42,7 @@ def test_click_anywhere_on_a_row_opens_the_head(reader):
 
 
 @pytest.mark.thorough
-def test_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
+def test_gallery_sentence_opens_its_head_with_the_cell_pinned(reader):
     reader.open("/gallery?text=A+dog&palette=magma")
     sentence = reader.page.locator(".gallery li a").first
     text = sentence.get_attribute("aria-label").split(": ", 1)[1]
@@ -54,7 +54,7 @@ def test_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
 
 
 @pytest.mark.thorough
-def test_back_from_a_gallery_sentence_returns_to_where_it_was_opened(reader):
+def test_back_button_returns_to_the_place_where_a_gallery_sentence_was_opened(reader):
     scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
     reader.open("/gallery?text=A+dog")
     sentence = reader.page.locator(".gallery li a").nth(12)
@@ -71,7 +71,7 @@ def test_back_from_a_gallery_sentence_returns_to_where_it_was_opened(reader):
 
 
 @pytest.mark.thorough
-def test_row_of_a_sorted_table_opens_its_own_head(reader):
+def test_row_in_a_sorted_table_opens_the_correct_head(reader):
     reader.open(HEADS)
     for _ in range(2):
         reader.page.locator(".heads thead button").nth(4).click()
@@ -94,7 +94,7 @@ def test_table_of_heads_can_be_used_by_keyboard_alone(reader):
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.thorough)])
-def test_click_on_a_cell_in_a_metric_map_opens_the_head(reader, times):
+def test_clicking_a_cell_of_a_metric_map_opens_its_head(reader, times):
     reader.open(HEADS)
     cells = reader.page.locator(CHARTS).nth(1).locator("path[aria-roledescription='rect mark']")
     for time in range(times):
@@ -107,10 +107,10 @@ def test_click_on_a_cell_in_a_metric_map_opens_the_head(reader, times):
 
 
 @pytest.mark.thorough
-def test_click_on_a_point_opens_the_head(reader):
+def test_clicking_a_scatter_plot_point_opens_its_head(reader):
     points = reader.page.locator(f"{CHARTS} .mark-symbol.role-mark path")
     reader.open(SIMILAR)
-    # The same point opens it again, also on a smaller screen.
+    # The same point opens the head again, also on a smaller screen.
     for width, height in ((1440, 900), (1440, 900), (1024, 768)):
         reader.resize(width, height)
         reader.drawn(points.nth(47))
@@ -130,7 +130,7 @@ def test_head_in_the_scatter_plot_can_be_opened_by_keyboard_alone(reader):
 
 
 @pytest.mark.thorough
-def test_two_most_similar_heads_are_links(reader):
+def test_two_most_similar_heads_are_shown_as_links(reader):
     reader.open(SIMILAR)
     for number in (1, 2):
         link = reader.page.locator(f".st-key-alike_{number}_decoder button")

@@ -1,5 +1,3 @@
-"""The Patch page in a real Chromium."""
-
 from __future__ import annotations
 
 from urllib.parse import quote
@@ -12,8 +10,8 @@ from transformer.commands.verify import verify
 ADDRESS = f"/patch?text={quote('The doctor lost her keys.')}&patch_other={quote('The doctor lost his keys.')}"
 
 
-def test_cell_is_dragged_onto_the_other_run(reader):
-    """The other choice, by keyboard, is boxes of Streamlit."""
+def test_dragging_a_cell_onto_the_other_run_applies_a_patch(reader):
+    """Keyboard users choose cells in select boxes instead."""
     reader.open(ADDRESS)
     cells = reader.page.locator(".two-runs .cell")
     reader.drawn(cells.first)
@@ -27,7 +25,7 @@ def test_cell_is_dragged_onto_the_other_run(reader):
         reader.page.mouse.down()
         reader.page.mouse.move(*end, steps=4)
 
-    # A value stays at its depth.
+    # A cell can be dropped only at its own depth, so this drop has no target.
     drag("1 3 3", "0 2 3")
     expect(reader.page.locator(".cell.over.goal")).to_have_count(0)
     reader.page.mouse.up()
@@ -35,7 +33,7 @@ def test_cell_is_dragged_onto_the_other_run(reader):
     expect(reader.page.locator("[data-cell='0 3 2'].over.goal")).to_have_count(1)
     expect(reader.page.locator(".cell.goal")).to_have_count(7)
     reader.page.mouse.up()
-    # The address counts from 1.
+    # The URL is 1-based.
     reader.page.wait_for_function("/patch_layer=4&patch_at=3&patch_partner=4(&|$)/.test(location.search)")
     expect(reader.page.locator(".cell.chosen")).to_have_count(2)
     assert "patch_direction" not in reader.page.url
@@ -45,7 +43,7 @@ def test_cell_is_dragged_onto_the_other_run(reader):
     reader.page.wait_for_function("/patch_direction=enough(&|$)/.test(location.search)")
 
 
-def test_every_format_of_a_figure_carries_an_experiment_that_can_be_verified(reader, shipped, tmp_path):
+def test_every_figure_file_format_contains_a_verifiable_experiment(reader, shipped, tmp_path):
     reader.open(ADDRESS)
     figure = reader.page.locator(".st-key-figure_patch_next")
     reader.drawn(figure.locator("svg").first)
@@ -57,7 +55,7 @@ def test_every_format_of_a_figure_carries_an_experiment_that_can_be_verified(rea
         assert report.compared > 10 and not report.differing, (name, str(report))
 
 
-def test_cursor_is_on_the_last_word_where_a_word_must_be_changed(reader):
+def test_last_word_is_selected_if_the_user_must_change_a_word(reader):
     reader.open(f"/patch?text={quote('My sister bought a car.')}")
     box = reader.page.get_by_role("textbox", name="Sentence B")
     expect(box).to_be_focused()

@@ -1,4 +1,4 @@
-"""Tests of a map with Arabic rows: labels are on the correct side, and arrows point away from the token read."""
+"""Tests of an attention map with Arabic row labels: text direction, label alignment and arrows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def translator(tmp_path_factory) -> Translator:
     return Translator.load(arabic_model(tmp_path_factory.mktemp("right_to_left") / "ar-ar", reads="ar"), "cpu")
 
 
-def test_right_to_left_labels_are_placed_like_others(browse, translator):
+def test_right_to_left_labels_are_next_to_their_cells(browse, translator):
     trace = translator.trace("الرجل العجوز يقرأ.", "لدي حلم.")
     with browse(translator, trace, "cross") as shown:
         drawn = {text.text.translate(ISOLATES): text for text in shown.svg().iter(f"{SVG}text")}
@@ -25,7 +25,7 @@ def test_right_to_left_labels_are_placed_like_others(browse, translator):
     arabic = [column for column in columns[:-1] if any(map(str.isalpha, column))]
     assert len(arabic) > 5
     for column in arabic:
-        # A column's label begins at its cell, which SVG calls the right end of a right-to-left text.
+        # A column label starts at its cell, which is the "end" anchor in SVG for right-to-left text.
         assert (drawn[column].get("direction"), drawn[column].get("text-anchor")) == ("rtl", "end"), column
     assert drawn[columns[-1]].get("direction") is None, "the end symbol is Latin"
     assert {drawn[row].get("text-anchor") for row in rows} == {"end"}

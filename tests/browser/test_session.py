@@ -1,4 +1,4 @@
-"""Tests that typed text and pins survive every click, with a real server and a real Chromium."""
+"""Tests that typed text and pins survive every click, in Chromium with a real server."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MENU = [page.title for listed in sections().values() for page in listed]
 
 
 def go(reader, name):
-    """Click a page of the menu, or a part of a page."""
-    # Leaving a page while its pictures load requests some that no longer exist.
+    """Open a page from the menu, or a part of the current page."""
+    # Wait for the images, because leaving a page while they load would request images that no longer exist.
     reader.page.wait_for_load_state("networkidle")
     if name in MENU:
         reader.choose(name)
@@ -31,13 +31,13 @@ def go(reader, name):
 
 
 def half_typed(reader):
-    """A user who has typed half a sentence over a complete one."""
+    """A user who has typed half a sentence over a translated one."""
     reader.open(f"/encoder_attention?text={DREAM}&layer=2")
     reader.maps(1)
     reader.page.get_by_label("English sentence").fill(HALF)
 
 
-def test_unsent_text_survives_other_pages_clicks_and_a_reload(reader):
+def test_unsent_text_survives_page_changes_clicks_and_a_reload(reader):
     half_typed(reader)
     go(reader, "About the model")
     go(reader, "Cross attention")
@@ -49,7 +49,7 @@ def test_unsent_text_survives_other_pages_clicks_and_a_reload(reader):
     reader.reload()
     reader.maps(1)
     reader.has_typed(HALF)
-    # None of these actions has translated the text, and Enter still does.
+    # None of these actions has translated the typed text; pressing Enter still does.
     assert "text=I+have+a+dream." in reader.page.url
     reader.page.get_by_label("English sentence").press("Enter")
     reader.page.wait_for_url(re.compile(r"text=Where\+is\+the\+hou"))
@@ -69,7 +69,7 @@ def test_typed_letters_trigger_no_shortcut_and_the_button_sends_the_text(reader)
     reader.page.wait_for_url(re.compile("text=crisp"))
 
 
-def test_box_of_the_sentence_wraps_on_a_phone_and_has_no_line_breaks(reader):
+def test_sentence_box_wraps_on_a_phone_and_removes_line_breaks(reader):
     reader.resize(**PHONE)
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
@@ -84,7 +84,7 @@ def test_box_of_the_sentence_wraps_on_a_phone_and_has_no_line_breaks(reader):
 
 
 @pytest.mark.thorough
-def test_example_and_back_button_replace_unsent_text(reader):
+def test_choosing_an_example_or_going_back_replaces_unsent_text(reader):
     half_typed(reader)
     reader.page.get_by_label("or an example").click()
     reader.page.get_by_role("option").nth(2).click()
@@ -96,9 +96,9 @@ def test_example_and_back_button_replace_unsent_text(reader):
     reader.has_typed(DREAM)
 
 
-# This box is the same component as the sentence's box, whose text other tests check more thoroughly.
+# The translation box is the same component as the sentence box, which other tests check in every test run.
 @pytest.mark.thorough
-def test_unsent_translation_of_the_user_survives_page_changes(reader):
+def test_unsent_user_translation_survives_page_changes(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.page.get_by_role("button", name="Try my own translation").click()
@@ -108,9 +108,9 @@ def test_unsent_translation_of_the_user_survives_page_changes(reader):
     reader.page.get_by_role("button", name="Try my own translation").click()
     box = reader.page.get_by_label("Your German translation")
     expect(box).to_have_value("Ich habe einen Hu")
-    # The answer to the click would open the box again.
+    # Wait for the response to the click, which would otherwise open the box again.
     reader.wait()
-    # The translation belongs to its sentence.
+    # The user's translation is dropped with its sentence.
     reader.page.keyboard.press("Escape")
     expect(box).to_be_hidden()
     reader.translate("Hello.")
@@ -122,7 +122,7 @@ def test_unsent_translation_of_the_user_survives_page_changes(reader):
 
 @pytest.mark.thorough
 def test_sentence_and_choices_survive_a_server_restart(browser, serve):
-    """Does not use the `visitor` fixture, which would report the network errors during the restart."""
+    """Uses a page of its own, because the shared pages fail the test on network errors during the restart."""
     with serve() as address:
         page = browser.new_page()
         page.goto(f"{address}/encoder_attention?text={DREAM}&layer=2")
@@ -131,8 +131,8 @@ def test_sentence_and_choices_survive_a_server_restart(browser, serve):
     connected = "[data-testid=stApp][data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
     page.locator(connected).wait_for(state="detached")
     with serve(port=urlparse(address).port):
-        # The page polls until the server is up, and ignores clicks until the page's own run ends. Before it, the router
-        # runs. A fast server has imported the model by then, and shows no message.
+        # Wait until the server is up again and the script run has ended, because clicks before then are ignored. A fast
+        # server has imported the model by then, and shows no message.
         page.locator(connected).wait_for(timeout=PATIENCE)
         page.wait_for_timeout(3_000)
         page.get_by_text("Starting the Transformer").wait_for(state="detached", timeout=PATIENCE)
@@ -148,7 +148,7 @@ def test_sentence_and_choices_survive_a_server_restart(browser, serve):
 
 
 @pytest.mark.thorough
-def test_selected_head_is_kept_for_a_sentence_with_a_hint(reader):
+def test_selected_head_is_kept_when_a_hint_about_the_sentence_appears(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.control("Layer").select_option(label="1")
@@ -162,9 +162,9 @@ def test_selected_head_is_kept_for_a_sentence_with_a_hint(reader):
         expect(reader.page).to_have_url(re.compile("layer=1&head=3"))
 
 
-# tests/ui/test_session.py pins and navigates in every way.
+# tests/ui/test_session.py covers every way to pin and navigate.
 @pytest.mark.thorough
-def test_pin_is_not_applied_to_another_kind_or_sentence(reader):
+def test_pins_do_not_apply_to_another_attention_kind_or_sentence(reader):
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
     canvas = reader.page.locator("canvas.large")

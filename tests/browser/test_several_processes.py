@@ -1,4 +1,4 @@
-"""Tests of browsers that use several app processes behind one address."""
+"""Tests of browsers that use several app processes behind one URL."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ COMMAND = (sys.executable, "-m", "attention_atlas", "--processes=2")
 
 
 def processes() -> list[psutil.Process]:
-    """Return the app's processes, in the order of their numbers."""
+    """Return the app's worker processes, in the order in which they were started."""
     (app,) = [each for each in psutil.Process().children() if COMMAND[-1] in each.cmdline()]
     return sorted(app.children(), key=lambda each: each.create_time())
 
 
 def process_of(someone: Visitor) -> int:
-    """Return the number of the process that serves a browser."""
+    """Return the index of the worker process that serves a user, from the cookie."""
     (number,) = [
         cookie["value"] for cookie in someone.page.context.cookies() if cookie["name"].startswith("attention_atlas_")
     ]
@@ -31,7 +31,7 @@ def process_of(someone: Visitor) -> int:
 
 
 @pytest.mark.thorough
-def test_browser_stays_with_its_process_and_moves_when_the_process_exits(browser, serve):
+def test_browser_keeps_its_server_process_until_the_process_exits(browser, serve):
     with serve(COMMAND) as address, window(browser) as page, window(browser) as other:
         with watched(page, address) as first, watched(other, address) as second:
             for someone in (first, second):
@@ -46,7 +46,7 @@ def test_browser_stays_with_its_process_and_moves_when_the_process_exits(browser
                 someone.head(4, 1)
             first.see("Die Katze schläft.")
             second.see("Der Hund liest.")
-            # The fonts of a PDF come through the session, and tables are files of the session's process.
+            # PDF fonts are sent through the session, and tables are files of the session's worker process.
             figure = first.page.locator(".st-key-main_figure")
             check_pdf(save(figure, "PDF", width="one column (77 mm)"), 77, "Katze")
             for someone in (first, second):

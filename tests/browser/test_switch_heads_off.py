@@ -1,5 +1,3 @@
-"""Tests of the "Switch heads off" page in a real Chromium: by pointer and by keys."""
-
 from __future__ import annotations
 
 import re
@@ -15,19 +13,19 @@ def switch(reader, name):
 
 
 @pytest.mark.thorough
-def test_heads_rows_and_whole_boards_can_be_switched_off(reader):
+def test_single_heads_rows_and_whole_switchboards_can_be_switched_off(reader):
     reader.open(PAGE + "cross.1.8")
     expect(switch(reader, "cross.1.8")).to_have_attribute("aria-checked", "false")
     expect(reader.page.locator(".switches .count")).to_have_text("1 of 144 heads off")
     switch(reader, "cross.1.8").click()
     reader.see("All heads are on")
     expect(reader.page).not_to_have_url(re.compile("off_heads="))
-    # The board of one kind is open; a button opens each of the others.
+    # The switchboard of one attention kind is open; buttons open the others.
     expect(switch(reader, "encoder.2.1")).to_have_count(0)
     assert reader.page.locator(".switches button:visible").count() < 75
     reader.page.get_by_role("button", name="Encoder attention all on").click()
     expect(switch(reader, "encoder.1.1")).to_be_focused()
-    # The second of two clicks comes before the first is answered.
+    # The second click comes before the server has answered the first.
     switch(reader, "encoder.2.1").click()
     switch(reader, "encoder.2.2").click()
     expect(reader.page).to_have_url(re.compile("off_heads=encoder.2.1-encoder.2.2"))
@@ -41,7 +39,7 @@ def test_heads_rows_and_whole_boards_can_be_switched_off(reader):
 
 
 @pytest.mark.thorough
-def test_keys_move_between_switches(reader):
+def test_arrow_keys_move_between_switches(reader):
     reader.open(PAGE + "none")
     switch(reader, "cross.1.1").focus()
     for key in ("ArrowDown", "ArrowRight", "Space"):

@@ -1,4 +1,4 @@
-"""Tests that technical words in the components have explanations at their place."""
+"""Tests that technical terms in the components are explained where they appear."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from pages.ui.text.glossary import explain
 
 
-def test_hover_focus_and_tap_show_the_explanation_of_a_word(reader):
+def test_hovering_focusing_or_tapping_a_term_shows_its_explanation(reader):
     reader.open("/encoder_attention?text=I+have+a+dream.")
     reader.maps(1)
     word = reader.page.locator(".atlas .term").filter(has_text="Head")

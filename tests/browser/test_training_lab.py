@@ -1,4 +1,4 @@
-"""End-to-end tests of the "Training lab" page: a Transformer trains in a real server, and a real Chromium shows it."""
+"""End-to-end tests of the "Training lab" page: a Transformer trains on a real server while Chromium shows it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import pytest
 from playwright.sync_api import expect
 
 RECORDED = "/training_lab?text=x"
-# A small training, which ends quickly.
+# A training run that is small enough to end quickly.
 OWN = f"{RECORDED}&lab_task=addition-reversed&lab_width=32&lab_items=8&lab_steps=40"
-# Label of the film that the page opens with.
+# `data-drawn` attribute of the film with which the page opens.
 LEARNED = "recorded addition-reversed 2000"
 
 
 def film(someone, drawn: str):
-    """Return the film, once it shows this text."""
+    """Return the film element, once its `data-drawn` attribute has this value."""
     found = someone.page.locator(f".film[data-drawn='{drawn}']")
     found.wait_for()
     return found
 
 
 @pytest.mark.thorough
-def test_recorded_training_plays_and_rewinds(visit, server):
+def test_recording_of_a_training_run_plays_and_rewinds(visit, server):
     with visit(server) as reader:
         reader.open(RECORDED)
         film(reader, "recorded reverse 400")
@@ -46,7 +46,7 @@ def test_recorded_training_plays_and_rewinds(visit, server):
 
 
 @pytest.mark.thorough
-def test_user_starts_a_training_watches_it_and_asks_the_model(visit, server):
+def test_user_can_train_a_model_watch_it_and_query_it(visit, server):
     with visit(server) as reader:
         reader.open(OWN)
         film(reader, LEARNED)
@@ -61,13 +61,13 @@ def test_user_starts_a_training_watches_it_and_asks_the_model(visit, server):
         reader.see("After step 0 the model answers 047+385")
         reader.page.reload()
         reader.wait()
-        # The training belonged to the tab; its settings and the question are in the address.
+        # A training run ends with its browser tab; the settings and the typed question are in the URL.
         film(reader, LEARNED)
         reader.see("After step 2,000 the model answers 047+385")
 
 
 @pytest.mark.thorough
-def test_spectrum_shows_grokking(visit, server):
+def test_fourier_spectrum_shows_grokking(visit, server):
     with visit(server) as reader:
         reader.open(f"{RECORDED}&lab_task=modular")
         bars = reader.page.locator(".film canvas[aria-label*='Fourier spectrum']")

@@ -1,4 +1,4 @@
-"""Tests of A vs. B in a real Chromium: two maps, their difference, and a pointer that marks the same cell in all."""
+"""Tests of "A vs. B" in Chromium: two maps, their difference, and a pointer that marks the same cell in all three."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def opened(reader: Visitor, a: str, b: str) -> Locator:
 
 
 def reported(reader: Visitor) -> list[tuple[str, str, str, str]]:
-    """Return title, row, column and number of every map in the readout."""
+    """Return the title, row, column and value that the readout shows for each map."""
     settle(reader.page)
     return [match.groups() for match in SAID.finditer(reader.page.locator(".readout").inner_text())]
 
 
 @pytest.mark.thorough
-def test_hovering_reads_both_maps_and_their_difference_at_once(reader, views):
+def test_hovering_shows_the_weights_of_both_maps_and_their_difference(reader, views):
     a, b = views
     canvases = opened(reader, f"encoder.2.3.words.{TIRED}", f"encoder.2.3.words.{WIDE}")
     assert canvases.count() == 3
@@ -48,7 +48,7 @@ def test_hovering_reads_both_maps_and_their_difference_at_once(reader, views):
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()
         for across, down in ((0.3, 0.4), (0.5, 0.6), (0.7, 0.8)):
-            # The maps have one size, so their cells differ in size.
+            # All maps have the same size, so their cells differ in size.
             down -= 0.05 * number
             canvas.hover(position={"x": across * box["width"], "y": down * box["height"]})
             first, second, difference = reported(reader)
@@ -80,7 +80,7 @@ def test_arrow_keys_select_the_same_cell_in_all_maps(reader, views):
 
 
 @pytest.mark.thorough
-def test_no_difference_is_shown_where_the_axes_disagree(reader):
+def test_no_difference_is_shown_for_maps_with_different_axes(reader):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", "encoder.1.1.words.I see.")
     assert canvases.count() == 2
     reader.see("The difference cannot be shown")
@@ -91,7 +91,7 @@ def test_no_difference_is_shown_where_the_axes_disagree(reader):
 
 
 def top_of(reader: Visitor, canvas: Locator) -> float:
-    """Return the top of a map's first row on the page, found by hovering."""
+    """Return the y coordinate of a map's first row on the page, found by moving the pointer."""
     box = canvas.bounding_box()
     above, within = 26.0, 0.7 * box["height"]
     while within - above > 1:
@@ -103,10 +103,10 @@ def top_of(reader: Visitor, canvas: Locator) -> float:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [(1440, 900), (1280, 720)], ids=str)
-def test_both_maps_and_their_difference_are_on_one_line(visit, server, size):
+def test_both_maps_and_their_difference_are_side_by_side(visit, server, size):
     with visit(server, viewport={"width": size[0], "height": size[1]}) as reader:
         canvases = opened(reader, f"encoder.1.1.words.{TIRED}", f"encoder.1.1.words.{WIDE}")
-        # Content above them appears a moment later and moves all of them.
+        # Content above the maps appears a moment later and moves them.
         reader.wait()
         reader.page.wait_for_timeout(1_500)
         boxes = [canvas.bounding_box() for canvas in canvases.all()]
@@ -116,10 +116,10 @@ def test_both_maps_and_their_difference_are_on_one_line(visit, server, size):
 
 
 @pytest.mark.thorough
-def test_axis_titles_are_not_cut(reader):
+def test_axis_titles_are_not_cut_off(reader):
     canvases = opened(reader, "encoder.1.1.tokens.I see.", "encoder.1.1.tokens.I do.")
     for canvas in canvases.all():
-        # Dark pixels within two pixels of the picture's edge would mean that a letter is cut off.
+        # Dark pixels within two pixels of the canvas edge would mean that a letter is cut off.
         assert (
             canvas.evaluate("""canvas => {
             const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

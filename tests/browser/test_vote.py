@@ -20,7 +20,7 @@ PATIENCE = 120
 
 
 def lecturers_path(printed: Callable[[], str]) -> str:
-    """Return the path that the terminal shows to the lecturer last."""
+    """Return the lecturer's URL path that the terminal printed last."""
     deadline = time.monotonic() + PATIENCE
     while not (found := re.findall(r"/vote/lecturer\?\S+", printed())):
         assert time.monotonic() < deadline
@@ -33,7 +33,7 @@ def bar(dialog: Locator, choice: str, of: str) -> Locator:
 
 
 @pytest.mark.thorough(seconds=60)
-def test_audience_votes_and_sees_the_models_own_answer(browser):
+def test_audience_can_vote_and_see_the_answer_of_the_model(browser):
     with server(2) as (host, _, printed):
         path, base = lecturers_path(printed), f"http://{host}"
         with (

@@ -1,5 +1,3 @@
-"""Tests of the "What mattered" page in a real Chromium."""
-
 from __future__ import annotations
 
 import pytest
@@ -11,7 +9,7 @@ DREAM = "text=I+have+a+dream."
 
 
 @pytest.mark.thorough
-def test_keyboard_chooses_a_word_and_its_link_reopens_it(reader, visit, server):
+def test_word_chosen_by_keyboard_is_restored_from_the_url(reader, visit, server):
     reader.open(f"/what_mattered?{DREAM}&mattered_explained=1")
     words = reader.page.get_by_test_id("stButtonGroup").nth(1)
     expect(words.get_by_role("radio", name="Ich", exact=True)).to_be_checked()
@@ -27,9 +25,9 @@ def test_keyboard_chooses_a_word_and_its_link_reopens_it(reader, visit, server):
         expect(again.get_by_role("radio", name="Traum", exact=True)).to_be_checked()
 
 
-# test_open_head.py checks a click on the mark of a chart as well.
+# test_open_head.py checks a click on a chart mark in every test run.
 @pytest.mark.thorough
-def test_click_on_the_bar_of_a_head_opens_the_head(reader):
+def test_clicking_the_bar_of_a_head_opens_the_head(reader):
     reader.open(f"/what_mattered?{DREAM}&mattered_part=writers&mattered_explained=4")
     named = next(text for text in labels(reader, "mattered_bars") if text.startswith("cross attention"))
     _, layer, head = (part.split()[-1] for part in named.split(", "))

@@ -1,7 +1,7 @@
-"""The notebook widget's module, loaded from a blob: or data: URL in a page that forbids everything else.
+"""Tests the notebook widget's module, loaded from a blob: or data: URL in a page that forbids everything else.
 
-VS Code and Colab draw widgets in frames with such a content security policy. The module may import nothing relative,
-evaluate no text, and fetch nothing.
+VS Code and Colab render widgets in frames with this content security policy. The module must not use relative imports,
+evaluate strings as code, or fetch anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import attention_atlas
 
 POLICY = "default-src 'none'; script-src 'nonce-notebook' blob: data:; style-src 'unsafe-inline'; img-src data: blob:"
 ADDRESS = "https://notebook.example/output"
-# A page that imports the module and gives it a model like anywidget's.
+# HTML page that imports the module and passes it a model with anywidget's interface.
 PAGE = """<!doctype html><title>output</title><body><div id="cell"></div><script nonce="notebook">
 const source = SOURCE, state = STATE, calls = {};
 for (const [kind, text] of Object.entries(state.messages))
@@ -52,7 +52,7 @@ def widget():
 
 
 @pytest.mark.parametrize("scheme", URLS)
-def test_module_draws_from_a_url_without_a_server(browser: Browser, widget, scheme):
+def test_widget_module_renders_from_a_url_without_a_server(browser: Browser, widget, scheme):
     state = {name: getattr(widget, name) for name in ("kind", "layer", "head", "rows", "columns")}
     messages = {kind: base64.b64encode(message).decode() for kind, message in widget.messages.items()}
     html = PAGE.replace("URL_OF", URLS[scheme]).replace("STATE", json.dumps({**state, "messages": messages}))

@@ -1,5 +1,3 @@
-"""Installs Ray, which only these tests need."""
-
 from __future__ import annotations
 
 import subprocess
@@ -15,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def python_with_ray(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment that has Ray in addition to the packages of the tests."""
+    """Install Ray in an environment that also has the packages of the tests, and return the path of its Python."""
     environment = tmp_path_factory.mktemp("ray")
     EnvBuilder(with_pip=True).create(environment)
     programs = environment / ("Scripts" if sys.platform == "win32" else "bin")

@@ -25,7 +25,7 @@ from transformer.serving.client import RemoteTranslator
 pytestmark = pytest.mark.install
 
 ROOT = Path(__file__).parents[2]
-# Seconds until an expected event counts as missing.
+# Timeout in seconds for an expected event.
 PATIENCE = 120.0
 WORDS = ("dog", "cat", "child", "book", "garden", "house", "street")
 
@@ -64,7 +64,7 @@ def wait(happened: Callable[[], bool], log: Path) -> None:
 
 
 def end(process: psutil.Popen) -> None:
-    """Stop a process and everything that it has started."""
+    """Stop a process and every process that it started."""
     each = [process, *process.children(recursive=True)]
     process.send_signal(signal.SIGTERM)
     _, left = psutil.wait_procs(each, timeout=20)
@@ -74,7 +74,7 @@ def end(process: psutil.Popen) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(python_with_ray) -> Iterator[Cluster]:
-    # pytest's folder has too long a name for the sockets that Ray creates in it.
+    # Ray creates sockets in this folder, and paths in pytest's folder are too long for sockets.
     folder, port = Path(tempfile.mkdtemp(prefix="ray")), free_port()
     environment = os.environ | {"HOME": str(folder), "RAY_TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
     ray = python_with_ray.with_name("ray")
@@ -122,7 +122,7 @@ def serving(cluster: Cluster, log: Path, **environment: str) -> Iterator[RemoteT
         end(server)
 
 
-def test_cluster_measures_the_same_as_one_process(cluster, shipped: Translator, tmp_path):
+def test_cluster_and_single_process_give_the_same_measurements(cluster, shipped: Translator, tmp_path):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text(
         "".join(f"The {WORDS[n % 7]} is {n} years old.\n" for n in range(PART_SIZE + 20)), encoding="utf-8"
@@ -145,7 +145,7 @@ def test_cluster_measures_the_same_as_one_process(cluster, shipped: Translator, 
     assert output.read_text(encoding="utf-8") == expected.to_json() + "\n"
 
 
-def test_machine_without_the_model_is_reported(cluster, model_folder, tmp_path):
+def test_cluster_machine_without_the_model_is_reported(cluster, model_folder, tmp_path):
     folder, sentences = shutil.copytree(model_folder, tmp_path / "model"), tmp_path / "sentences.txt"
     sentences.write_text("A dog\n", encoding="utf-8")
     code = f"""
@@ -177,12 +177,12 @@ def test_cluster_serves_the_model(cluster, tmp_path):
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
 
 
-def test_service_without_the_cluster_address_starts_its_own_ray(cluster, tmp_path):
+def test_model_server_without_a_cluster_address_starts_its_own_ray(cluster, tmp_path):
     with serving(cluster, tmp_path / "log") as remote:
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
 
 
-def test_missing_token_is_reported(cluster, tmp_path):
+def test_missing_cluster_token_is_reported(cluster, tmp_path):
     stranger = {"HOME": str(tmp_path)}
     measured = cluster.run(
         "analysis", "measure", "--output", tmp_path / "heads.json", "--cluster", cluster.address, **stranger
@@ -194,7 +194,7 @@ def test_missing_token_is_reported(cluster, tmp_path):
         assert said.startswith(f"error: there is no Ray cluster at {cluster.address} whose token this machine has")
 
 
-def test_unreachable_address_is_reported(cluster, tmp_path):
+def test_unreachable_cluster_address_is_reported(cluster, tmp_path):
     address = f"127.0.0.1:{free_port()}"
     done = cluster.run("serving", "--port", free_port(), RAY_ADDRESS=address)
     assert done.returncode == 1 and done.stderr.startswith(f"error: there is no Ray cluster at {address} ")

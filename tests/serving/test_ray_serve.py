@@ -1,4 +1,4 @@
-"""Tests of the real service: Ray Serve with two replicas on this machine, and thirty users."""
+"""Tests of Ray Serve with two replicas on this machine and thirty users."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from transformer.values.kinds import KINDS
 pytestmark = pytest.mark.install
 
 ROOT = Path(__file__).parents[2]
-# Seconds until an expected event counts as missing.
+# Timeout in seconds for an expected event.
 PATIENCE = 120.0
 PEOPLE, LASTS, EVERY = 30, 20.0, 10.0
-# The users arrive within this many seconds, and then ask at a steady pace whatever the others do.
+# All users arrive within this many seconds. Each then sends requests at a steady pace, however long answers take.
 ARRIVAL = 5.0
 WORDS = ("the old man", "a small child", "her dog", "my brother", "reads", "plays", "in the garden", "today")
 
@@ -49,10 +49,10 @@ def port() -> int:
 
 @contextmanager
 def running(python: Path, port: int, log: Path) -> Iterator[subprocess.Popen]:
-    """The command, from its first answer until its exit; it must leave no process behind."""
+    """Run the server, and yield its process once it answers. The server must leave no process behind."""
     command = [python, "-m", "transformer.serving", "--replicas", "2", "--port", str(port)]
     with log.open("w", encoding="utf-8") as written:
-        # It runs in its own session, whose processes are all its own.
+        # A new session contains only processes of this server.
         server = subprocess.Popen(command, cwd=ROOT, stdout=written, stderr=written, start_new_session=True)
     try:
         wait(lambda: server.poll() is not None or "listens at" in log.read_text(encoding="utf-8"), log)
@@ -72,7 +72,7 @@ def wait(happened: Callable[[], bool], log: Path) -> None:
 
 
 def replicas() -> list[int]:
-    """Return the processes that hold a model."""
+    """Return the ids of the processes that hold a model."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -95,7 +95,7 @@ def sentence(number: int) -> str:
 
 
 def ask_all(remote: RemoteTranslator, number: int, began: float) -> list[tuple[str, str, float]]:
-    """Return the requests of one user, with answers and durations."""
+    """Send one user's requests; return each text with its translation and the duration in seconds."""
     answers = []
     time.sleep(max(0.0, began + random.Random(number).uniform(0, ARRIVAL) - time.monotonic()))
     for turn in range(int(LASTS / EVERY)):
@@ -106,7 +106,7 @@ def ask_all(remote: RemoteTranslator, number: int, began: float) -> list[tuple[s
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the replicas in /proc")
-def test_two_replicas_answer_as_the_model_does_when_one_dies(python_with_ray, port, log, shipped, capsys):
+def test_answers_match_the_model_even_if_one_of_two_replicas_dies(python_with_ray, port, log, shipped, capsys):
     address = f"http://127.0.0.1:{port}"
     with running(python_with_ray, port, log):
         remote = RemoteTranslator(address, device="cpu")
@@ -126,7 +126,7 @@ def test_two_replicas_answer_as_the_model_does_when_one_dies(python_with_ray, po
         assert len(answers) == PEOPLE * int(LASTS / EVERY)
         for text, translation, _ in answers:
             assert translation == shipped.translate(text).text
-        # The other replica takes over.
+        # The other replica answers until the dead replica is replaced.
         wait(lambda: len(replicas()) == 2, log)
         seconds = np.array([seconds for _, _, seconds in answers])
         with capsys.disabled():
@@ -138,7 +138,7 @@ def test_two_replicas_answer_as_the_model_does_when_one_dies(python_with_ray, po
         remote.trace("It is gone.")
     with running(python_with_ray, port, log):
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
-    # The log contains only the command's own lines and Ray's message about its shutdown.
+    # The log contains only the server's own line, apart from Ray's message about its shutdown.
     said = log.read_text(encoding="utf-8").splitlines()
     assert [line for line in said if "graceful_shutdown" not in line] == [
         f"The model's server listens at {address}; press Ctrl-C to stop it."
@@ -146,7 +146,7 @@ def test_two_replicas_answer_as_the_model_does_when_one_dies(python_with_ray, po
 
 
 def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
-    """Check traces, alone and in a batch, decoding and scores, to 1e-6."""
+    """Check that traces (single and batched), decoding and scores match the local model to within 1e-6."""
     off = Interventions(gates={("cross", 0, 7): 0.0})
     texts = [sentence(number) for number in range(8)]
     found = {}
@@ -172,7 +172,7 @@ def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
 
 
 def answers_many_long_requests(remote: RemoteTranslator) -> None:
-    """Check that long requests all finish; each yields to others halfway, and Ray has few threads per replica."""
+    """Check that many long requests all finish. Each pauses halfway for others, and Ray has few threads per replica."""
     beam = DecodingSettings("beam", beam_size=10)
     texts = [" ".join(sentence(8 * number + part) for part in range(8)) for number in range(16)]
     with ThreadPoolExecutor(len(texts)) as people:
@@ -192,7 +192,7 @@ def reads_no_large_body(port: int) -> None:
 
 
 def speaks_to_old_clients(address: str) -> None:
-    """Check that a client of another version receives the number that reports the mismatch."""
+    """Check that a client with an older protocol version receives the server's version."""
     body = json.dumps({"protocol": PROTOCOL - 1, "model": "?", "run": "TraceRun"}).encode()
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(urllib.request.Request(f"{address}/run", body), timeout=PATIENCE)

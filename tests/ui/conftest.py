@@ -1,4 +1,4 @@
-"""Settings for AppTest; a warning in Streamlit's log fails the test."""
+"""Fixtures for AppTest. A warning in Streamlit's log fails the test."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 
-# Message that every run without a server logs.
+# Warning that Streamlit logs in every script run without a server.
 BARE = "missing ScriptRunContext"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def environment_read_once() -> Iterator[None]:
-    """Search the installed distributions for components only once. A search per AppTest takes longer than a page."""
+def components_searched_once() -> Iterator[None]:
+    """Search the installed packages for Streamlit components only once, because a search takes longer than a page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
@@ -37,8 +37,8 @@ class PagesOfAServer(PagesManager):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_server() -> Iterator[None]:
-    """Compile the app and its pages once, as a server does, and run a page's file alone only for the first user."""
+def scripts_compiled_once() -> Iterator[None]:
+    """Compile the app and its pages once, as a server does. Only the first user runs a page's file on its own."""
     with pytest.MonkeyPatch.context() as patch:
         scripts = ScriptCache()
         for module in (app_test, local_script_runner):
@@ -48,7 +48,7 @@ def one_server() -> Iterator[None]:
 
 
 def end_of_run(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
-    """Wait until a page has run, as Streamlit's `require_widgets_deltas` does."""
+    """Wait until the page's script has ended; replaces Streamlit's `require_widgets_deltas`, which polls."""
     thread = runner._script_thread
     assert thread is not None
     thread.join(timeout)
@@ -58,8 +58,8 @@ def end_of_run(runner: local_script_runner.LocalScriptRunner, timeout: float) ->
 
 
 @pytest.fixture(scope="session", autouse=True)
-def waiting_takes_no_time() -> Iterator[None]:
-    """Wait for the end of a page without polling. AppTest polls a thousand times per second, which slows the page."""
+def no_polling() -> Iterator[None]:
+    """Wait for page scripts without polling. AppTest polls a thousand times per second, which slows the script down."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_script_runner, "require_widgets_deltas", end_of_run)
         yield
@@ -67,9 +67,10 @@ def waiting_takes_no_time() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def narrow(shipped: Translator) -> Translator:
-    """A model with the layers, heads and vocabulary of the shipped one, at a third of its width.
+    """A model with the shipped model's layers, heads and vocabulary, at a third of the width.
 
-    Pages have as much to show and compute a tenth. Gains, biases and attention differ from a fresh model's.
+    Pages show as much as with the shipped model, and compute a tenth. Weights are perturbed, so that attention is not
+    uniform.
     """
     torch.manual_seed(5)
     model = build(replace(shipped.config, d_model=96, d_ff=48)).eval().requires_grad_(False)
@@ -80,14 +81,15 @@ def narrow(shipped: Translator) -> Translator:
 
 @pytest.fixture
 def narrow_app(monkeypatch: pytest.MonkeyPatch, narrow: Translator) -> Translator:
-    """The app with the narrow model, for behaviour that does not depend on the model."""
+    """Use the narrow model in the app, for behaviour that does not depend on the model."""
     monkeypatch.setattr(models, "load_translator", lambda device, folder: narrow)
     return narrow
 
 
 @pytest.fixture(autouse=True)
 def log_without_warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Streamlit warns only once per process about a value that is set twice. This reset lets every test see the warning.
+    # Streamlit warns only once per process about a widget with two initial values. Reset this, so that every test fails
+    # on the warning.
     monkeypatch.setattr(policies, "_shown_default_value_warning", False)
     yield
     warned = [

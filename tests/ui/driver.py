@@ -1,4 +1,4 @@
-"""Drives the app without a browser, with the shipped model."""
+"""Drives the app with AppTest, without a browser."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from attention_atlas.browser.wire import unframe
 
 FIRST = "pages/translate.py"
 DREAM = "I have a dream."
-# A translation of it for the narrow model, whose own is long and meaningless.
+# A translation of DREAM, because the narrow model's own translation is long and meaningless.
 GIVEN = {"target": "Ich habe einen Traum."}
-# Section 7 of the design: texts that the model can read, and the pages must show literally.
+# Texts that the model can read, and that pages must show literally.
 UNTRUSTED = [
     "x",
     "🙂",
@@ -46,10 +46,10 @@ UNTRUSTED = [
     "ﬁ… “q”",
     "a \u202edog\u2069 \u2067b",
 ]
-# Every kind of markup in one line, so that one run of a page checks all.
+# Markup of every syntax in one line, so that one script run of a page checks all of it.
 MIXED = '# **b** <b>x</b> "><script>x [x](http://y) $\\frac{a}{b}$ :smile: :red[x] \u202e'
 MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[", "\u202e")
-# Words that have a meaning in JavaScript or in Vega's expressions, some of each kind.
+# Words with a meaning in JavaScript or in Vega expressions.
 RESERVED = [
     "async",
     "class",
@@ -71,47 +71,47 @@ RESERVED = [
     "data",
     "window",
 ]
-# The icon of a warning above a translation.
+# Icon of a warning that concerns the translation.
 OF_A_TRANSLATION = ":material/warning:"
 # Texts that the model cannot read.
 UNREADABLE = ["", "  ", "\x00", "word " * 1000]
-# Invalid values of an address.
+# Invalid values for a URL parameter.
 INVALID_VALUES = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
 
 
 def opened(page: str = FIRST, **address: str) -> AppTest:
-    """Return the app, opened at a page with an address."""
+    """Return the app after its first script run, opened at a page with URL parameters."""
     test = AppTest.from_file("../../app.py", default_timeout=240)
     for key, value in address.items():
         test.query_params[key] = value
-    # The page without a name is the first; AppTest knows the others by their files.
+    # The first page is app.py itself; AppTest knows the other pages by their files.
     return (test if page == FIRST else test.switch_page(page)).run()
 
 
 def messages(test: AppTest, field: str) -> list[tuple[Any, dict[str, Any]]]:
-    """Return the components whose message has a field, each with its message."""
+    """Return the components that received a message with this field, each with its message."""
     nodes = [node for node in test.get("bidi_component") if node.proto.json]
     found = [(node, json.loads(node.proto.json)) for node in nodes]
     return [(node, data) for node, data in found if field in data]
 
 
 def drawn_maps(test: AppTest) -> list[dict[str, Any]]:
-    """Return the maps that are drawn side by side; empty if there are none."""
+    """Return the maps that the page shows side by side; empty if there are none."""
     return next((data["sides"] for _, data in messages(test, "sides")), [])
 
 
 def submit(test: AppTest, text: str, name: str = "sentence") -> None:
-    """Type a text into a box, and press Enter.
+    """Type a text into a text box, and press Enter.
 
     Args:
-        name: "sentence", or "another" for the user's own translation.
+        name: "sentence" for the sentence box, or "another" for the box with the user's own translation.
     """
     (node,) = (node for node, data in messages(test, "name") if data["name"] == name)
     send(test, node, "submitted", text)
 
 
 def send(test: AppTest, node: Any, event: str, value: Any) -> None:
-    """Send an event of a component's JavaScript, as the browser would."""
+    """Send an event from a component's JavaScript, as the browser would."""
     states = test._tree.get_widget_states()
     sent = json.dumps([{"event": event, "value": value}])
     states.widgets.add(id=_make_trigger_id(node.proto.id, "events"), json_trigger_value=sent)
@@ -119,7 +119,7 @@ def send(test: AppTest, node: Any, event: str, value: Any) -> None:
 
 
 def tell(test: AppTest, node: Any, state: dict[str, Any]) -> None:
-    """Send a state of a component's JavaScript, as the browser would after answering the server's request."""
+    """Send a state from a component's JavaScript, as the browser does in answer to a server request."""
     states = test._tree.get_widget_states()
     number = unframe(node.proto.bytes)[0]["asked"]["number"]
     sent = {name: {"request": number, **held} if isinstance(held, dict) else held for name, held in state.items()}
@@ -128,24 +128,24 @@ def tell(test: AppTest, node: Any, state: dict[str, Any]) -> None:
 
 
 def headers(test: AppTest) -> list[dict[str, Any]]:
-    """Return the message headers that every attention browser on the page received."""
+    """Return the header of every message that an attention browser on the page received."""
     sent = [node.proto.bytes for node in test.get("bidi_component") if node.proto.bytes]
     found = [unframe(data)[0] for data in sent]
     return [header for header in found if "asked" in header]
 
 
 def typed(test: AppTest, name: str = "sentence") -> str | None:
-    """Return the text that a box shows; None if there is no such box."""
+    """Return the text in a text box, or None if the box is not on the page."""
     return box(test, name).get("text")
 
 
 def box(test: AppTest, name: str = "sentence") -> dict[str, Any]:
-    """Return the text that a box was asked to show; an empty text if there is no such box."""
+    """Return the message that a text box received; empty if the box is not on the page."""
     return next((data for _, data in messages(test, "name") if data["name"] == name), {})
 
 
 def chooser(test: AppTest, key: str) -> Selectbox:
-    """Return the box with this key, whose options depend on a text; its key has a suffix for them."""
+    """Return the select box with a key, ignoring the suffix that identifies the options."""
     return next(each for each in test.selectbox if re.fullmatch(f"{key}_[0-9a-f]{{8}}", each.key or ""))
 
 
@@ -153,34 +153,33 @@ def healthy(test: AppTest, *, warned: bool = False) -> bool:
     """Return whether the page shows no error.
 
     Args:
-        warned: whether a message reports an impossible request; warnings about a translation do not count.
+        warned: whether a warning about invalid input is expected; warnings about a translation are ignored.
     """
     return not test.exception and not test.error and refused(test) == warned
 
 
 def refused(test: AppTest) -> bool:
-    """Return whether a message reports an impossible request."""
+    """Return whether a warning reports invalid input."""
     return any(each.icon != OF_A_TRANSLATION for each in test.warning)
 
 
 def texts(test: AppTest) -> str:
-    """Return all text that may hold markup."""
+    """Return all texts on the page that may contain markup."""
     kinds = ("markdown", "caption", "header", "subheader", "info", "warning")
     return "\n".join(element.value for kind in kinds for element in getattr(test, kind))
 
 
 def unescaped(test: AppTest) -> str:
-    """Return all text, with Markdown's backslash escapes removed."""
+    """Return all texts on the page, with Markdown's backslash escapes removed."""
     return without_escapes(texts(test))
 
 
 def without_escapes(shown: str) -> str:
-    """Remove Markdown's backslash escapes."""
     return re.sub(r"\\[!-/:-@[-`{-~]", "", shown)
 
 
 def expand(test: AppTest) -> AppTest:
-    """Open every part of the page that is drawn on opening."""
+    """Open every expander on the page that renders its content when opened."""
     closed = [each.proto.id for each in test.expander if each.proto.id and not each.proto.expanded]
     if closed:
         states = test._tree.get_widget_states()
@@ -191,7 +190,7 @@ def expand(test: AppTest) -> AppTest:
 
 
 def table(test: AppTest, *columns: str) -> pd.DataFrame:
-    """Return the first table with these columns, even from a closed part of the page."""
+    """Return the first table with these columns, even if its expander is closed."""
 
     def found() -> pd.DataFrame | None:
         return next((each.value for each in test.dataframe if set(columns) <= set(each.value.columns)), None)
@@ -205,7 +204,7 @@ def table(test: AppTest, *columns: str) -> pd.DataFrame:
 
 
 def written(node: Any) -> pd.DataFrame:
-    """Return the displayed text of every cell of a table."""
+    """Return a table with the displayed text of each cell."""
     columns = json.loads(node.proto.columns or "{}")
     formats = {name: each.get("type_config", {}).get("format") for name, each in columns.items()}
     shown = node.proto.arrow_data.styler.display_values
@@ -221,12 +220,12 @@ def written(node: Any) -> pd.DataFrame:
 
 
 def same_numbers(shown: Any, computed: Any) -> None:
-    """Compare numbers up to rounding, because the app may run on a GPU and the test on the CPU."""
+    """Assert that numbers match up to rounding, because the app may run on a GPU and the test on the CPU."""
     np.testing.assert_allclose(shown, computed, rtol=1e-4, atol=5e-6)
 
 
 def figures(test: AppTest) -> tuple[int, int]:
-    """Return the numbers of Plotly's and Altair's figures, and check that each has a description in words."""
+    """Return the number of Plotly and Altair charts, and check that each chart has a text description."""
     plotly, altair = test.get("plotly_chart"), test.get("vega_lite_chart")
     assert all(node.proto.alt for node in (*plotly, *altair))
     return len(plotly), len(altair)

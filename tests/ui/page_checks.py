@@ -1,4 +1,4 @@
-"""Checks every figure, table and session of a page."""
+"""Checks of the figures, tables and session of a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.runs.inference import RUNS
 from tests.ui.driver import figures, messages
 
-# Invalid axis names: a unit alone, or the defaults of Vega and Plotly.
+# Invalid axis titles: a unit alone, or a default of Vega or Plotly.
 UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x", "y"}
 WORDS = {
     "masked",
@@ -27,16 +27,16 @@ WORDS = {
     "written",
     "residual stream",
 }
-# Figures that contain texts other than the sentence.
+# Figures that show texts other than the sentence.
 OWN_TEXTS = ("two-heads", "long-maps", "training", "lab-answer")
-# Quantities that pages count from 1; dimensions, offsets and training steps have their own numbering.
+# Quantities that pages count from 1. Dimensions, offsets and training steps are numbered differently.
 COUNTED = {"position", "row", "column", "layer", "head", "draw", "token"}
 DECIMALS = re.compile(r"[+−-]?\d+\.(\d+)")
 FORM = re.compile(r"%\+?\.(\d+)f")
 
 
 def expressions(spec: object) -> Iterator[str]:
-    """Return all strings of a specification except its values, which are data."""
+    """Yield all strings of a chart specification except data values. Vega may read these strings as expressions."""
     if isinstance(spec, dict):
         for key, value in spec.items():
             if key not in ("value", "datasets", "values", "usermeta"):
@@ -49,7 +49,7 @@ def expressions(spec: object) -> Iterator[str]:
 
 
 def axis_titles(spec: object) -> Iterator[str | None]:
-    """Return the axis titles of a Vega-Lite or Plotly specification."""
+    """Yield the axis titles of a Vega-Lite or Plotly specification."""
     if isinstance(spec, list):
         for each in spec:
             yield from axis_titles(each)
@@ -64,17 +64,17 @@ def axis_titles(spec: object) -> Iterator[str | None]:
 
 
 def menus(test) -> list[dict[str, str]]:
-    """Return the messages that the menus of all figures received."""
+    """Return the messages that the save menus of all figures received."""
     keys = {"file", "title", "sentence", "label", "experiment"}
     return [data for _, data in messages(test, "file") if data.keys() == keys]
 
 
 def every_figure_has_a_menu(test: AppTest, own: Collection[str], text: str) -> None:
-    """Check that every figure has a menu that saves it, with its own name, a title and the sentence.
+    """Check that every figure has a save menu with a unique file name, a title and the sentence.
 
     Args:
-        own: files of the components that draw their own figure; every other figure is Plotly's or Altair's.
-        text: the sentence or language model text that the page reads.
+        own: file names of figures that components draw; all other figures are Plotly or Altair charts.
+        text: sentence or language-model text that the page reads.
     """
     sent = menus(test)
     names = [data["file"] for data in sent]
@@ -85,7 +85,7 @@ def every_figure_has_a_menu(test: AppTest, own: Collection[str], text: str) -> N
 
 
 def no_text_is_an_expression(test: AppTest) -> None:
-    """Check that no text of a sentence becomes a Vega expression, and that every axis has a name."""
+    """Check that no user text becomes a Vega expression, and that every axis has a title."""
     for node in test.get("vega_lite_chart"):
         for string in expressions(json.loads(node.proto.spec)):
             assert set(re.findall(r"""["']([^"']*)["']""", string)) <= WORDS, string
@@ -95,7 +95,13 @@ def no_text_is_an_expression(test: AppTest) -> None:
 
 
 def problems(table, config, shown=None):
-    """Return the problems of a table; `config` describes its columns, `shown` has the texts of its cells."""
+    """Return the problems in the format of a table.
+
+    Args:
+        table: the data.
+        config: Streamlit's column configuration.
+        shown: displayed text of each cell; by default, the data.
+    """
     shown = table if shown is None else shown
     found, decimals = [], set()
     for name, column in table.items():
@@ -113,9 +119,9 @@ def problems(table, config, shown=None):
 
 
 def reachable(root: object) -> list[object]:
-    """Return every object reachable from an object, through closures too.
+    """Return every object reachable from an object, including through closures.
 
-    Stops at classes, modules and the runs that all sessions share.
+    Stops at classes, modules, Streamlit's runtime, and the cached model runs that all sessions share.
     """
     seen: dict[int, object] = {}
     waiting = [root]

@@ -1,4 +1,4 @@
-"""Tests of every page and every control, driven without a browser, with the shipped model."""
+"""Tests of every page and every control, with the shipped model and without a browser."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ ATTENTION = {
 COMPARE = "pages/compare_heads.py"
 
 
-def test_characters_outside_the_vocabulary_are_named():
+def test_characters_outside_the_vocabulary_are_reported():
     test = opened()
     assert not test.warning
     submit(test, "I have a 🙂 and 漢 🙂.")
     assert [("no token for 🙂, 漢." in each.value) for each in test.warning] == [True]
 
 
-def test_component_messages_contain_only_the_address_of_a_script():
-    """Scripts of half a megabyte used to reach every user with every sentence."""
+def test_component_messages_contain_script_urls_instead_of_scripts():
+    """Scripts of half a megabyte were once sent to every user with every sentence."""
     sent = [node.proto.js_content for node in opened().get("bidi_component")]
     assert len(sent) > 5 and all("static/atlas/" in script and len(script) < 300 for script in sent)
 
@@ -76,7 +76,7 @@ def test_component_messages_contain_only_the_address_of_a_script():
     ],
 )
 def test_menu_shows_the_name_of_the_open_page(monkeypatch, menu, page, title):
-    """Also for the first user of a server, for whom Streamlit runs a page's file on its own."""
+    """Covers the first user of a server too, for whom Streamlit runs a page's file on its own."""
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
     test = opened(f"pages/{page}.py", text=" ")
     styles = [node.proto.body for node in test.get("html") if "stTopNavSection" in node.proto.body]
@@ -131,7 +131,7 @@ def test_every_layer_and_head_can_be_chosen(shipped, page, layer, head):
         )
     ],
 )
-def test_page_explains_every_arrangement_of_the_map(page, words, hide):
+def test_page_explains_how_hiding_symbols_and_merging_tokens_change_the_map(page, words, hide):
     test = opened(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
     assert healthy(test)
     assert ("scaled up to 1" in texts(test)) == (hide == "true")
@@ -145,7 +145,7 @@ def test_page_explains_every_arrangement_of_the_map(page, words, hide):
         for number in range(max(map(len, (SCALES, PALETTES, LOOKS))))
     ],
 )
-def test_every_setting_reaches_the_browser(narrow_app, scale, palette, look):
+def test_every_display_setting_is_sent_to_the_browser(narrow_app, scale, palette, look):
     settings = {"scale": scale, "palette": palette, "look": look, "metric": "entropy"}
     test = opened("pages/cross_attention.py", text=DREAM, **GIVEN, **settings, threshold="25", rows="0.2")
     assert healthy(test)
@@ -171,8 +171,8 @@ def test_pinned_tokens_are_summed_in_the_table(shipped):
     assert list(reported.astype(float)) == pytest.approx(list(expected), abs=1e-9)
 
 
-def test_browser_receives_a_new_request_only_for_a_changed_choice():
-    """An earlier request must not undo the user's choice in the browser."""
+def test_browser_receives_a_new_request_only_if_the_choice_changes():
+    """A repeated request would undo the choice that the user has made in the browser since."""
     test = opened("pages/encoder_attention.py", text="Hello.", layer="2")
     first = headers(test)[0]["asked"]
     assert headers(test.run())[0]["asked"] == first
@@ -198,8 +198,8 @@ def test_every_pair_of_heads_can_be_compared(part, kind):
 @pytest.mark.parametrize(
     ("name", "maps"), [("entropy", 3), ("distance", 2), ("alignment_read", 1), ("strongest_rarest", 3), ("worth", 3)]
 )
-def test_every_metric_can_be_mapped(name, maps):
-    """The distance to a token and the alignment apply to some kinds of attention only."""
+def test_every_metric_can_be_shown_as_a_map(name, maps):
+    """Distance to a token and alignment are defined only for some attention kinds."""
     test = opened(COMPARE, text="I have a dream.")
     test.selectbox("compare_metric").set_value(name).run()
     assert healthy(test) and test.query_params["compare_metric"] == name
@@ -207,7 +207,7 @@ def test_every_metric_can_be_mapped(name, maps):
     assert (len(test.get("vega_lite_chart")), missing) == (maps, 3 - maps)
 
 
-def test_page_follows_the_links_of_a_word_through_the_layers(shipped):
+def test_page_shows_the_strongest_links_of_a_word_in_every_layer(shipped):
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     chooser(test, "compare_row").set_value(4)
     test.selectbox("compare_head").set_value(6)
@@ -224,8 +224,10 @@ def test_page_follows_the_links_of_a_word_through_the_layers(shipped):
     assert healthy(test) and test.query_params["compare_row"] == "3", "a token that a shorter sentence does not have"
 
 
-def test_heads_across_the_layers_are_links(shipped):
-    """The part opens at the row that the most telling head links most, and names the strongest head of every layer."""
+def test_strongest_head_of_each_layer_is_shown_as_a_link(shipped):
+    """The section opens at the row with the strongest links of the most telling head, and names the strongest head in
+    each layer.
+    """
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     view = view_of(shipped.trace("I have a dream."), "encoder", words=True)
     row = chooser(test, "compare_row").value
@@ -246,7 +248,7 @@ def test_masked_attention_shows_no_weight_on_later_tokens():
 
 
 def paragraphs(test: AppTest) -> list[list]:
-    """Return the parts of every text that names heads."""
+    """Return the parts of every text that links to heads."""
     return [data["parts"] for _, data in messages(test, "parts")]
 
 
@@ -298,7 +300,7 @@ def test_heads_that_differ_most_can_be_shown():
         assert test.query_params[f"compare_{name}"].startswith(f"{kind}.{int(layer) + 1}.{int(head) + 1}.words.I am")
 
 
-def test_pairs_and_the_users_own_sentence_are_compared():
+def test_sentence_pairs_and_a_user_sentence_are_compared():
     test = opened(COMPARE, compare_part="two_heads", text="I have a dream.")
     for number, pair in enumerate(PAIRS):
         test.button(f"compare_pair_{number}").click().run()
@@ -319,13 +321,13 @@ def test_alignment_table_can_use_either_decoder_step():
     assert healthy(test) and test.query_params["shift"] == "true", "one of them is always chosen"
 
 
-def test_equal_words_in_the_alignment_are_numbered():
+def test_repeated_words_in_the_alignment_table_are_numbered():
     test = opened("pages/cross_attention.py", text="The man gave the book to the girl.")
     _, coverage = test.get("vega_lite_chart")
     assert healthy(test) and "the (2)" in coverage.proto.spec
 
 
-def test_translation_of_the_user_is_read_and_compared(shipped):
+def test_user_translation_is_read_and_compared_with_the_model_translation(shipped):
     test = opened("pages/cross_attention.py", text="I have a dream.")
     submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["target"] == "Ich habe einen Hund."
@@ -337,7 +339,7 @@ def test_translation_of_the_user_is_read_and_compared(shipped):
     assert "The model now reads" not in texts(test) and typed(test, "another") == ""
 
 
-def test_translation_of_the_user_is_dropped_with_its_sentence():
+def test_user_translation_is_dropped_when_the_sentence_changes():
     test = opened("pages/cross_attention.py", text="I have a dream.", target="Ich habe einen Hund.")
     assert "The model now reads" in texts(test)
     submit(test, "Hello.")
@@ -349,7 +351,7 @@ def test_too_long_translation_is_reported():
     assert healthy(test, warned=True) and "the limit is" in test.warning[-1].value and len(headers(test)) == 1
 
 
-def test_empty_box_offers_three_sentences(shipped):
+def test_empty_text_box_offers_three_example_sentences(shipped):
     test = opened("pages/cross_attention.py", text=" ")
     offered = [button for button in test.button if button.label in EXAMPLES]
     assert [button.label for button in offered] == list(EXAMPLES[:3])
@@ -367,7 +369,7 @@ def test_page_states_the_limits_of_the_small_model_only_once():
 
 
 @pytest.mark.parametrize("page", ["pages/translate.py", "pages/cross_attention.py", "pages/switch_heads_off.py"])
-def test_warning_is_above_the_translation_that_it_concerns(page):
+def test_warning_about_a_translation_is_shown_above_the_translation(page):
     test = opened(page, text="Der Hund ist nicht im Garten.")
     drawn = list(test.main)
     warned = next(at for at, each in enumerate(drawn) if each.type == "warning" and "English" in each.value)
@@ -405,7 +407,7 @@ def test_page_opens_at_the_most_telling_head_and_says_so(shipped, page):
     assert any(parts[0].startswith("To look at first: ") for parts in paragraphs(chosen))
 
 
-def test_choosing_a_colour_does_not_choose_a_head():
+def test_changing_the_colour_metric_keeps_the_chosen_head():
     test = opened("pages/encoder_attention.py", text="I have a dream.")
     (header,) = headers(test)
     sent = [node for node in test.get("bidi_component") if node.proto.bytes]
@@ -427,7 +429,7 @@ def test_head_named_in_a_text_is_a_link():
     assert [test.query_params[name] for name in ("layer", "head")] == [str(link["layer"] + 1), str(link["head"] + 1)]
 
 
-def test_box_in_the_drawing_links_to_its_page():
+def test_box_in_the_model_drawing_links_to_its_page():
     test = opened(text="I have a dream.", layer="3", head="5")
     ((drawn, large),) = messages(test, "here")
     assert large["source"] == "I have a dream."
@@ -442,7 +444,7 @@ def test_box_in_the_drawing_links_to_its_page():
     assert [test.query_params[name] for name in ("text", "layer", "head")] == ["I have a dream.", "3", "5"]
 
 
-def test_a_link_of_a_word_opens_its_head_with_the_row_marked(shipped):
+def test_link_of_a_word_opens_the_head_with_the_row_marked(shipped):
     text = "The animal didn't cross the street because it was too tired."
     test = opened(text=text)
     ((drawn, large),) = messages(test, "here")
@@ -464,7 +466,9 @@ def test_a_link_of_a_word_opens_its_head_with_the_row_marked(shipped):
 
 
 def test_untrusted_text_is_shown_literally(narrow_app):
-    """The text is on both sides, so any model will do; tests/unit/robustness/test_any_text.py covers any text."""
+    """The text is both source and translation, so any model will do; tests/unit/robustness/test_any_text.py covers any
+    text.
+    """
     test = opened("pages/encoder_attention.py", text=MIXED, target=MIXED, words="true")
     assert healthy(test) and typed(test) == MIXED
     assert not any(markup in unescaped(test) for markup in MARKUP)
@@ -496,7 +500,7 @@ def test_too_long_text_is_reported_and_kept():
 def test_device_menu_appears_if_there_are_several_devices(monkeypatch, page):
     test = opened(page, text="I have a dream.")
     assert healthy(test) and "device" not in [each.key for each in test.selectbox]
-    # A second device, which is full.
+    # Simulate a second device whose memory is full.
     ones = torch.ones
 
     def on_a_full_device(*size, device="cpu"):
@@ -528,7 +532,7 @@ def test_about_page_shows_model_card_learning_curve_and_parameters():
     assert [metric.value for metric in test.metric] == ["17.2 M", "6 + 6", "8", "24,000"]
 
 
-def test_switching_heads_needs_no_forward_pass(monkeypatch):
+def test_choosing_another_head_needs_no_forward_pass(monkeypatch):
     runs = []
     translate = Translator.translate
     monkeypatch.setattr(Translator, "translate", lambda self, text: runs.append(text) or translate(self, text))
@@ -547,7 +551,7 @@ def test_damaged_model_causes_a_single_error_message(monkeypatch, tmp_path):
     MODELS.clear()
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device=None: load(tmp_path, device))
-    # The lesson list reads no model.
+    # The lesson list needs no model.
     for page in (each.script for name, each in ALL_PAGES.items() if each.needs == "translator" and name != "lessons"):
         test = opened(page)
         assert not test.exception

@@ -1,4 +1,4 @@
-"""Tests of the Backpropagation page with a narrow model; its numbers are compared with that model's own."""
+"""Tests of the Backpropagation page with the narrow model; expected gradients are computed with the same model."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ def app(**address: str) -> AppTest:
 
 
 def numbers(test: AppTest) -> dict[str, str]:
-    """Return the values of the metrics, as Python parses them."""
+    """Return the metrics on the page by label, with minus signs that Python can parse."""
     return {metric.label: metric.value.replace("−", "-") for metric in test.metric}
 
 
 def title(test: AppTest) -> str:
-    """Return the title of the gradient on screen."""
     box = chooser(test, "backward_number")
     return box.format_func(box.value)
 
 
 @pytest.fixture(scope="module")
 def listed(narrow):
-    """Return all listed gradients of layer 2, head 5."""
+    """Return the gradients that the page lists for layer 2, head 5."""
     batch = sentence_batch(narrow.trace(DREAM, **GIVEN))
     return stages(sentence_gradients(narrow.weights(), batch, encoder_layer=1, decoder_layer=1), head=4)
 
@@ -45,7 +44,7 @@ def test_backpropagation_page_opens_with_the_loss(narrow_app):
 
 
 @pytest.mark.parametrize("walked", [range(22, 25), pytest.param(range(94), marks=pytest.mark.thorough)], ids=str)
-def test_user_steps_through_the_backward_pass_by_gradient(narrow_app, listed, walked):
+def test_user_can_step_through_the_backward_pass(narrow_app, listed, walked):
     assert len(listed) == 94
     test = app(**GIVEN, backward_stage=listed[walked[0]].key)
     for number in walked:
@@ -67,7 +66,7 @@ def test_user_steps_through_the_backward_pass_by_gradient(narrow_app, listed, wa
 
 
 @pytest.mark.thorough
-def test_every_section_opens(narrow_app):
+def test_every_section_of_the_page_can_be_opened(narrow_app):
     test = app(**GIVEN)
     for section in SECTIONS:
         test.segmented_control("backward_section").set_value(section).run()
@@ -77,7 +76,7 @@ def test_every_section_opens(narrow_app):
     assert healthy(test) and test.query_params["backward_stage"] == stage, "one of them is always chosen"
 
 
-def test_search_finds_the_gradients_of_every_part(narrow_app):
+def test_gradient_search_covers_every_part_of_the_model(narrow_app):
     box = chooser(app(**GIVEN), "backward_number")
     found = [option for option in box.options if "W_Q" in option]
     assert [option.partition(": ")[2] for option in found] == [
@@ -122,7 +121,7 @@ def test_page_shows_the_smoothed_loss_of_one_step(narrow_app):
     assert healthy(test) and "backward_step" not in test.query_params, "a step belongs to its sentence"
 
 
-def test_page_compares_gradient_sizes_of_pre_norm_and_post_norm(narrow_app):
+def test_page_compares_gradient_magnitudes_of_pre_norm_and_post_norm(narrow_app):
     test = app(**GIVEN, backward_part="sizes")
     assert healthy(test) and figures(test) == (0, 2)
     assert len(table(test, "after layer and sub-layer", "this model, trained")) == 13

@@ -1,5 +1,3 @@
-"""Tests of the "Change what it looks at" page, driven without a browser."""
-
 from __future__ import annotations
 
 import pytest
@@ -15,7 +13,7 @@ PAGE = "pages/change_attention.py"
 
 
 def editor(test):
-    """Return the component, and the header of its message."""
+    """Return the editor component and the header of its message."""
     found = [(node, unframe(node.proto.bytes)[0]) for node in test.get("bidi_component") if node.proto.bytes]
     (one,) = (each for each in found if "edits" in each[1])
     return one
@@ -51,13 +49,13 @@ def test_page_opens_unedited_and_offers_an_example_that_changes_the_translation(
     button(test, "edit_try_second").click().run()
     assert healthy(test) and ":orange-background[**die**]" in plain(test) and address(test, "edit_kind") == "cross"
     assert address(test, "edit_edits") == "cross.all.all.9~7x100"
-    # A user's own edit beside it is not labelled as the example.
+    # The user's own edit is not labelled as the example.
     send(test, editor(test)[0], "edited", "cross.all.all.9~7x100_cross.1.1.1~even")
     listed = [each.label for each in test.button if (each.key or "").startswith("edit_remove")]
     assert [label.endswith("(the example)") for label in listed] == [True, False] and "Your changes" in texts(test)
     button(test, "edit_remove_1").click().run()
     assert address(test, "edit_edits") == "cross.all.all.9~7x100"
-    # The Python lines produce what the page shows.
+    # The displayed Python code reproduces the translation on the page.
     (lines,) = (each.value for each in expand(test).code)
     look = {("cross", layer, head, 8): {6: 1.0} for layer in range(6) for head in range(8)}
     assert "range(6)" in lines and shipped.translate(EXAMPLES[0], interventions=Interventions(attention=look)).text == (
@@ -89,7 +87,7 @@ def test_edits_are_made_removed_and_undone():
     ]
     button(test, "edit_remove_0").click().run()
     assert address(test, "edit_edits") == "cross.all.all.3~even"
-    for _ in range(2):  # the same event, received twice
+    for _ in range(2):  # The second event repeats the first.
         send(test, editor(test)[0], "edited", f"{UNDO} 1")
         assert address(test, "edit_edits") == "cross.1.1.2~4x100_cross.all.all.3~even"
     button(test, "edit_undo_all").click().run()
@@ -140,20 +138,20 @@ def test_erased_words_are_either_hidden_or_removed_from_the_text(shipped):
     assert healthy(everything, warned=True), "a sentence of nothing"
 
 
-def test_user_chooses_the_step_and_numbers_are_saved():
+def test_user_can_choose_the_step_and_download_the_numbers():
     test = opened(PAGE, text=EXAMPLES[0], edit_step="9", edit_edits=str(FIRST))
     assert healthy(test) and "At step 9 the next word stays **es**" in plain(test)
-    # The words before it stay, even one that the changed model would not write.
+    # Earlier words stay, even a word that the edited model would not choose.
     assert "nicht, weil es zu müde war. *(the same translation)*" in plain(test)
     assert "prefix=[" in next(each.value for each in expand(test).code)
     saved = {each.proto.label for each in test.get("download_button")}
     assert saved == {"Save as CSV", "Save as JSON", "Save as experiment", "Save as NPZ (every head)"}
 
 
-def test_attention_page_links_to_the_editor():
+def test_attention_page_links_to_the_attention_editor():
     test = opened("pages/cross_attention.py", text=DREAM, layer="3", head="4")
     button(test, "cross_change").click().run()
-    # In a browser the button changes the page; a test must do so itself.
+    # AppTest does not follow page changes, so switch the page here.
     test.switch_page(PAGE).run()
     assert healthy(test) and address(test, "edit_kind") == "cross" and editor(test)[1]["edits"] == "none"
     assert address(test, "layer") == "3" and address(test, "head") == "4"

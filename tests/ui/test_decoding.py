@@ -1,5 +1,3 @@
-"""Tests of the Decoding page, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import pytest
@@ -16,7 +14,6 @@ TEXT = "I have a dream."
 
 
 def opened(**address: str) -> AppTest:
-    """Return the page, opened with an address."""
     return driver.opened(PAGE, **{"text": TEXT, **address})
 
 
@@ -42,7 +39,7 @@ def test_every_decoding_method_shows_its_own_translation(shipped, method):
 
 
 @pytest.mark.parametrize("show", SHOWS)
-def test_head_is_shared_with_the_other_pages(show):
+def test_chosen_head_is_shared_with_other_pages(show):
     test = opened(show=show, layer="3", head="5")
     params = reported(test)["asked"]["params"]
     assert (params["layer"], params["head"], params["show"]) == (2, 4, show)
@@ -50,7 +47,7 @@ def test_head_is_shared_with_the_other_pages(show):
     assert not test.exception and test.query_params["layer"] == "3"
 
 
-def test_forced_token_in_the_address_is_used(shipped):
+def test_forced_token_in_the_url_is_used(shipped):
     own = reported(opened())
     second = own["steps"][2]["candidates"][1][0]
     forced = ".".join(map(str, [*ids(own)[:2], second]))
@@ -69,7 +66,7 @@ def test_banned_token_is_not_written(shipped):
     assert ids(own)[2] not in ids(header) and header["suppressed"][0][0] == ids(own)[2]
 
 
-def test_decoding_page_forces_the_translation_of_the_user(shipped):
+def test_decoding_page_forces_the_user_translation(shipped):
     test = opened(target="Ich habe einen Hund.")
     header = reported(test)
     assert ids(header) == shipped.tokenizer.encode_ids("Ich habe einen Hund.")
@@ -93,7 +90,7 @@ def test_forced_prefix_is_reported_for_every_method(shipped):
     assert reported(opened(target="Ich habe einen Hund."))["forced"]["given"]
 
 
-def test_given_translation_does_not_constrain_a_search(shipped):
+def test_user_translation_does_not_constrain_a_search(shipped):
     sampled = shipped.translate(TEXT, DecodingSettings("sample", temperature=2.0, seed=2))
     settings = {"target": sampled.text, "method": "sample", "temperature": "2", "seed": "2"}
     header = reported(opened(**settings, search="true"))
@@ -132,6 +129,6 @@ def test_methods_are_compared_only_after_the_section_is_opened(shipped, monkeypa
     (table,) = test.dataframe
     assert list(table.value["German"])[0] == shipped.translate(TEXT, DecodingSettings()).text and len(table.value) == 5
     assert (table.value["log-probability"] < 0).all()
-    # A single run of so short a search would measure the effects of the previous run.
+    # No durations are shown, because a single run of this short search would mostly measure effects of earlier runs.
     assert "ms" not in table.value and "Times are not shown" in "".join(caption.value for caption in test.caption)
     assert list(table.value["hypotheses"]) == [1, 4, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""Checks of every page and every part of a page, with the narrow model."""
+"""Tests of every page and every part of a page, with the narrow model."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from tests.ui.driver import (
 from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expression, problems, reachable
 from transformer.values.trace import Trace
 
-# Any text is valid there, and a specific warning reports a missing model or lecture.
+# Parameters for which any text is valid, and parameter classes with their own warning about invalid values.
 TYPED = {LanguageModelParams: {"text", "first", "second", "model"}, LongTextsParams: {"text"}, PatchParams: {"other"}}
 WHOLE = (ModelParams, LectureParams, ListParams)
-# A page that draws fast for every choice.
+# A page that renders quickly with any parameters.
 ANOTHER = "pages/gallery.py"
-# A value that no parameter accepts. With pytest -m thorough, also values that some accept, such as a seed or a stage
-# name.
+# A value that no parameter accepts. `pytest -m thorough` also tries values that some parameters accept, such as a seed
+# or a stage name.
 INVALID = "<b>"
 SOME_ACCEPT = [pytest.param(value, marks=pytest.mark.thorough) for value in [*INVALID_VALUES, "nonsense"]]
-# Choices that are valid in general, but that no model, sentence or translation of these tests has, by field name.
+# Values within the general limits but beyond this model, sentence and translation, by field name.
 BEYOND = {
     "layer": "16",
     "head": "16",
@@ -65,12 +65,12 @@ BEYOND = {
     "against": "23999",
     "hidden_source": "99",
 }
-# Markup, a spreadsheet formula, and a word that Vega reads as an expression. It is short, because pages with gradients
-# need time for each token. tests/ui/test_app.py tries more of it on other pages.
+# Markup, a spreadsheet formula, and a word that Vega reads as an expression. The text is short, because pages with
+# gradients take time for each token. tests/ui/test_app.py tries more markup on other pages.
 UNTRUSTED = '<b> [x](http://y) $\\frac :red[x] "if"; =1+2'
-# Each column of its tables has its own unit.
+# Pages on which each table column has its own unit, and so its own number of decimal places.
 OWN_DECIMALS = ("language_model",)
-# Components that draw their own figure, by place; all other figures are Plotly's and Altair's.
+# Components that draw their own figure, by place; all other figures are Plotly or Altair charts.
 OWN_FIGURES = {
     "translate": ["drawing"],
     "masked_attention": ["mask"],
@@ -83,7 +83,7 @@ OWN_FIGURES = {
     "training_lab": ["training", "lab-answer"],
     "long_texts-map": ["long-maps"],
 }
-# Number of Plotly's and Altair's figures per place, without the records of the shipped model.
+# Number of Plotly and Altair charts per place, without the records of the shipped model.
 FIGURES = {
     "inside_a_layer-stages": (0, 0),
     "inside_a_layer-cell": (2, 2),
@@ -103,19 +103,19 @@ FIGURES = {
     "what_mattered-sides": (0, 1),
     "what_mattered-guess": (0, 0),
 }
-# The place has its own texts.
+# Places that show other texts than the sentence.
 OTHER_TEXTS = ("compare_heads-two_heads", "training_lab")
-# The place shows records of the shipped model, and nothing for other models.
+# Places that show records of the shipped model, and nothing for other models.
 RECORDED = ("gallery", "about")
 
 
 def address_of(place: Place, **more: str) -> dict[str, str]:
-    """Return the place's address with a sentence and its translation, so that any model will do."""
+    """Return the URL parameters of a place, with a sentence and its translation so that any model will do."""
     return {"text": DREAM, **GIVEN, **dict(place.parameters), **more}
 
 
 def everywhere(value: str) -> dict[str, str]:
-    """Return an address that gives every parameter of every page the same value, except for its part."""
+    """Return URL parameters that set every parameter of every page to one value, except the part of the page."""
     return {
         cls.PREFIX + each.name: value
         for cls in Params.registered()
@@ -126,7 +126,7 @@ def everywhere(value: str) -> dict[str, str]:
 
 
 def shown(test: AppTest) -> list[object]:
-    """Return everything on the page that a user can read or set, in order."""
+    """Return everything on the page that a user can read or set, in page order."""
     kinds = ("segmented_control", "selectbox", "number_input", "toggle", "multiselect", "text_input")
     return [
         texts(test),
@@ -140,7 +140,6 @@ def shown(test: AppTest) -> list[object]:
 
 
 def containers(test: AppTest) -> Iterator[str]:
-    """Return the keys of all containers of the page."""
     waiting = [test._tree]
     while waiting:
         node = waiting.pop()
@@ -149,7 +148,7 @@ def containers(test: AppTest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_page_survives_visiting_another_page_and_invalid_address_values(narrow_app, place):
+def test_page_is_unchanged_by_a_visit_to_another_page_or_invalid_url_values(narrow_app, place):
     test = opened(place.page.script, **address_of(place))
     assert healthy(test) and figures(test) == FIGURES.get(str(place), figures(test))
     found, address = shown(test), dict(test.query_params)
@@ -169,7 +168,7 @@ def reads_a_sentence(place: Place) -> bool:
     return str(place) not in OTHER_TEXTS and all(part.reads for part in parts)
 
 
-# Pages of a sentence; the lesson list reads none.
+# Pages that read a sentence; the lesson list reads none.
 @pytest.mark.parametrize(
     "place",
     [place for place in PLACES if place.page.needs == "translator" and place.page.name not in ("lessons", *RECORDED)],
@@ -183,15 +182,15 @@ def test_unreadable_sentence_is_reported(narrow_app, place):
 
 @pytest.mark.parametrize("value", SOME_ACCEPT)
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_page_renders_with_one_value_given_to_every_parameter(narrow_app, place, value):
+def test_page_renders_with_the_same_value_for_every_parameter(narrow_app, place, value):
     test = opened(place.page.script, **address_of(place, **everywhere(value)))
     assert not test.exception and not test.error
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_user_text_is_never_interpreted_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
-    """The test opens all parts and checks that tables are uniform. The session must not keep a trace for callbacks or
-    downloads.
+def test_user_text_is_shown_literally_and_every_figure_has_a_save_menu(narrow_app, monkeypatch, place):
+    """Opens all parts of the page, and checks the tables too. The session must not keep a trace alive through callbacks
+    or downloads.
     """
     managers: list[MediaFileManager] = []
     begin = MediaFileManager.__init__

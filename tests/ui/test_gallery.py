@@ -1,5 +1,3 @@
-"""Tests of the "Gallery of heads" page, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import json
@@ -41,14 +39,16 @@ def test_every_exhibit_is_shown_with_links_to_its_sentences():
 
 
 def test_invalid_click_opens_nothing():
-    """tests/browser/test_open_head.py checks clicks; AppTest does not follow page changes with an address."""
+    """tests/browser/test_open_head.py checks valid clicks, because AppTest does not follow page changes with URL
+    parameters.
+    """
     test = opened(PAGE)
     for value in ("<b>", 0, [], [99], [0, 99], [0, 0, 0], [-1], ["0"], [True], None, {}):
         send(test, component(test), "open", value)
         assert healthy(test) and "What individual heads do" in texts(test), value
 
 
-def test_missing_gallery_page_gives_the_command_that_creates_it(monkeypatch, tmp_path):
+def test_gallery_page_names_the_command_that_creates_a_missing_gallery(monkeypatch, tmp_path):
     other = tmp_path / "gallery.json"
     other.write_text(Gallery("another", 1, ()).to_json(), encoding="utf-8")
     monkeypatch.setattr(recordings, "GALLERY", replace(recordings.GALLERY, path=other))

@@ -1,4 +1,4 @@
-"""Tests of Compare heads and Inside a layer with a random language model, driven without a browser."""
+"""Tests of "Compare heads" and "Inside a layer" with a random language model, without a browser."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLACES = [
     *((COMPARE, {"compare_part": part}) for part in PAGES["compare_heads"].parts),
     *((INSIDE, {"inside_part": part}) for part in PAGES["inside_a_layer"].parts),
 ]
-# Figures of each part: Plotly's, then Altair's.
+# Number of figures per part of the page: Plotly, then Altair.
 FIGURES = {
     "heads": (0, 1),
     "similarity": (0, 2),
@@ -70,23 +70,22 @@ def trace(loaded: LanguageModel) -> Trace:
 
 
 @pytest.fixture(autouse=True)
-def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
+def installed_language_model(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tiny_language_model.parent))
 
 
 def opened(page: str, **address: str) -> AppTest:
-    """Return a page with the small model, opened with an address."""
     there = {"text": "Hello.", "subject": "language_model", "lm_model": "tiny", "lm_text": "The dog", "lm_length": "6"}
     return driver.opened(page, **{**there, **address})
 
 
 def sent(test: AppTest, key: str) -> list[dict]:
-    """Return the message of every component that has a key."""
+    """Return the component messages that contain a key."""
     return [data for _, data in messages(test, key)]
 
 
 def words(test: AppTest) -> str:
-    """Return all text on the page."""
+    """Return all text on the page, including the labels of widgets."""
     widgets = [
         *test.selectbox,
         *test.button,
@@ -129,7 +128,7 @@ def test_language_model_parts_show_figures_and_mention_no_translation(trace, pag
         assert data["sentence"] in ("", f"Text: {trace.target_text}") or data["file"] == "two-heads"
 
 
-def test_every_number_of_every_head_is_in_the_table(loaded, trace):
+def test_table_contains_every_metric_of_every_head(loaded, trace):
     test = opened(COMPARE)
     scores = [-float(number) for number in range(loaded.tokenizer.size)]
     metrics = head_metrics(trace, "decoder", scores)
@@ -172,13 +171,13 @@ def test_two_texts_are_compared(loaded):
 
 
 @pytest.mark.thorough
-def test_token_table_of_two_texts_merges_their_common_beginning():
+def test_token_table_merges_the_common_prefix_of_two_texts():
     (data,) = sent(opened(COMPARE, compare_part="two_heads", lm_model=""), "sides")
     rows = data["sides"][2]["rows"]
     assert rows[1] == "in: The → out: cat / mat" and rows[2] == "in: cat / mat → out: sits"
 
 
-def test_every_stage_can_be_opened_and_equals_its_tensor(loaded, trace):
+def test_every_stage_shows_the_values_of_its_tensor(loaded, trace):
     listed = stages(trace, loaded.weights(), decoder_layer=1, head=2)
     test = opened(INSIDE, lm_layer="2", lm_head="3", inside_stage=listed[-5].key)
     (drawing,) = sent(test, "stages")
@@ -197,7 +196,7 @@ def test_every_stage_can_be_opened_and_equals_its_tensor(loaded, trace):
     assert healthy(test) and test.query_params["lm_layer"] == "3" and "layer" not in test.query_params
 
 
-def test_chosen_cell_is_in_the_address(loaded, trace):
+def test_chosen_cell_is_stored_in_the_url(loaded, trace):
     test = opened(INSIDE, inside_part="cell", inside_kind="cross", lm_layer="2", lm_head="3")
     chooser(test, "inside_rows").set_value(4).run()
     chooser(test, "inside_columns").set_value(1).run()
@@ -233,7 +232,7 @@ def test_language_model_page_links_to_compare_heads(button, page):
     assert typed(test, "beginning") == "The dog" and not headers(test)
 
 
-def test_missing_language_model_is_reported_on_one_line(monkeypatch, tmp_path):
+def test_missing_language_model_is_reported_in_one_line(monkeypatch, tmp_path):
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setattr("transformer.checkpoints.available_models.LANGUAGE_MODEL", tmp_path / "none")
     test = opened(COMPARE)

@@ -1,5 +1,3 @@
-"""Tests of the "How it came about" page, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import pytest
@@ -14,7 +12,7 @@ PAGE = "pages/how_it_came_about.py"
 DREAM = "I have a dream."
 
 
-def test_displayed_effects_of_a_path_equal_the_library(shipped):
+def test_displayed_path_effects_match_the_library(shipped):
     test = opened(PAGE, text=DREAM, graph_position="4", graph_most="12", graph_cut="true", graph_every="true")
     assert healthy(test) and "“Traum” and not “" in texts(test)
     trace = shipped.trace(DREAM, details=True)
@@ -23,7 +21,7 @@ def test_displayed_effects_of_a_path_equal_the_library(shipped):
     drawn = prune(graph, 12)
     edges = list(drawn.edges)
     shown = table(test, "from", "to", "adds, predicted", "adds, measured")
-    # The edges from the biases come last, and are not cut.
+    # Edges from bias nodes come last, and are never left out.
     cut, biases = shown.iloc[: len(edges)], shown.iloc[len(edges) :]
     same_numbers(cut["adds, predicted"], graph.edges[edges])
     same_numbers(cut["adds, measured"], path_effects(run, target, graph.paths(edges)))
@@ -37,7 +35,7 @@ def test_displayed_effects_of_a_path_equal_the_library(shipped):
 
 
 @pytest.mark.thorough
-def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
+def test_component_products_of_a_cell_add_up_to_its_score(shipped):
     test = opened(
         PAGE,
         text=DREAM,
@@ -48,7 +46,7 @@ def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
         graph_query="4",
         graph_key="4",
     )
-    # The link to the head pins the row of this cell; addresses count positions from 0.
+    # The link to the head pins the row of this cell; URLs count positions from 0.
     assert "cross_rows=3" in texts(test)
     score = float(shipped.trace(DREAM, details=True).detail("cross", "scores")[3, 1, 3, 3])
     assert healthy(test)
@@ -62,6 +60,6 @@ def test_attribution_graph_is_shown_for_a_language_model():
 
 
 @pytest.mark.thorough
-def test_invalid_numbers_in_the_address_fall_back_to_defaults():
+def test_invalid_numbers_in_the_url_fall_back_to_defaults():
     test = opened(PAGE, text=DREAM, graph_position="9999", graph_path="9999", graph_against="1", graph_most="x")
     assert healthy(test)

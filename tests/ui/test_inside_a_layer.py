@@ -1,5 +1,3 @@
-"""Tests of Inside a layer: every part and every control, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import json
@@ -37,12 +35,11 @@ from transformer.model.sinusoids import sinusoids
 from transformer.text.languages import LANGUAGES
 
 PAGE = "pages/inside_a_layer.py"
-# Figures of each part: Plotly's, then Altair's.
+# Number of figures per part of the page: Plotly, then Altair.
 FIGURES = {"stages": (0, 0), "cell": (2, 2), "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (2, 0)}
 
 
 def app(page: str = PAGE, **address: str) -> AppTest:
-    """Return the app, opened at a page with a sentence."""
     return opened(page, **{"text": DREAM, **address})
 
 
@@ -51,7 +48,7 @@ def trace(shipped):
     return shipped.trace(DREAM, details=True)
 
 
-def test_chosen_parts_are_in_the_address(narrow_app):
+def test_chosen_page_parts_are_stored_in_the_url(narrow_app):
     test = app(**GIVEN)
     for part in ("norm", "example", "stages"):
         test.segmented_control("inside_part").set_value(part).run()
@@ -60,7 +57,7 @@ def test_chosen_parts_are_in_the_address(narrow_app):
 
 
 def parts_drawing(test):
-    """Return the drawing that says which part of the model a stage belongs to."""
+    """Return the drawing that marks the part of the model to which a stage belongs."""
     ((drawing, _),) = messages(test, "stages")
     return drawing
 
@@ -75,7 +72,7 @@ def test_invalid_click_in_the_drawing_opens_nothing(narrow_app):
 @pytest.mark.parametrize(
     "walked", [range(8, 12), range(57, 61), pytest.param(range(61), marks=pytest.mark.thorough)], ids=str
 )
-def test_buttons_step_through_the_stages_one_by_one(narrow_app, walked):
+def test_buttons_step_through_the_stages_one_at_a_time(narrow_app, walked):
     trace, config = narrow_app.trace(DREAM, **GIVEN, details=True), narrow_app.config
     listed = stages(trace, narrow_app.weights(), encoder_layer=1, decoder_layer=1, head=4)
     assert len(listed) == 61
@@ -93,7 +90,7 @@ def test_buttons_step_through_the_stages_one_by_one(narrow_app, walked):
             whole = stage.array.reshape(stage.array.shape[-2:])
             if shown.shape == whole.shape and np.isfinite(whole).all():
                 masked = shown == "masked"
-                # Numbers beside masked ones have six decimals.
+                # In a table with masked cells, numbers have six decimal places.
                 np.testing.assert_allclose(
                     np.where(masked, 0, shown).astype(float), whole, rtol=0, atol=5e-7 if masked.any() else 0
                 )
@@ -139,10 +136,10 @@ def test_every_number_input_accepts_its_limits(narrow_app, page, part, names):
         for value in page.limits(name):
             test.number_input(key).set_value(value).run()
             assert test.query_params.get(key) == str(value)
-            # Two contradictory numbers are named; the box with the limit stays.
+            # The page names two contradictory numbers, and keeps the box at its limit.
             fits = key not in ("architecture_d_model", "architecture_heads")
             assert healthy(test, warned=refused(test) and not fits), (key, value)
-        # The next number is combined with the default values.
+        # Restore the default, so that the next number is combined with default values.
         test.number_input(key).set_value(usual)
 
 
@@ -162,7 +159,7 @@ def test_every_section_and_every_card_opens(narrow_app):
     ("kind", "row", "column"),
     [("encoder", 0, 0), ("encoder", 99, 99), ("decoder", 1, 3), ("decoder", 5, 5), ("cross", 1, 3), ("cross", 99, 99)],
 )
-def test_every_number_of_a_cell_equals_the_trace(trace, kind, row, column):
+def test_every_number_of_a_cell_matches_the_trace(trace, kind, row, column):
     test = app(inside_part="cell", inside_kind=kind, layer="3", head="4", rows=str(row), columns=str(column))
     assert healthy(test)
     weights = trace.attention(kind)[2, 3]
@@ -182,13 +179,13 @@ def test_every_number_of_a_cell_equals_the_trace(trace, kind, row, column):
     assert "the stream in the trace changes by the same vector" in texts(test)
 
 
-def test_caption_numbers_equal_words():
+def test_caption_numbers_repeated_words():
     chosen = {"inside_part": "cell", "inside_kind": "encoder", "rows": "1", "columns": "7"}
     test = app(text="The dog saw the cat near the dog.", **chosen)
     assert healthy(test) and "**␣dog** (position 2) looks at **␣dog** (position 8) with" in texts(test)
 
 
-def test_small_weight_is_displayed_differently_from_a_masked_one(trace):
+def test_small_weight_is_displayed_differently_from_a_masked_weight(trace):
     layer, head, row, column = np.unravel_index(trace.cross.argmin(), trace.cross.shape)
     weight = trace.cross[layer, head, row, column]
     assert 0 < weight < 5e-5, "a weight that four decimals do not show"
@@ -219,11 +216,11 @@ def test_weight_pinned_on_the_attention_page_is_explained(shipped, words, hide):
 
 
 @pytest.mark.thorough
-def test_cell_links_to_the_curves_of_its_positions(trace):
+def test_cell_links_to_its_position_curves(trace):
     test = app(inside_part="cell", rows="2", columns="3")
     test.button("inside_positions").click().run()
     assert healthy(test)
-    # AppTest does not follow page changes; the browser test does.
+    # AppTest does not follow page changes, so switch the page here; a browser test covers the link.
     test.switch_page("pages/positional_encoding.py").run()
     names = ("width", "first", "second")
     assert healthy(test) and [test.number_input(f"positions_{name}").value for name in names] == [256, 3, 4]
@@ -272,7 +269,7 @@ def test_attention_browser_links_to_the_pinned_cell(trace, page, kind):
     test = app(page, layer="4", head="7", rows="3", columns="2")
     test.button(f"{kind}_inside").click().run()
     assert healthy(test)
-    # AppTest does not follow page changes; the browser test does.
+    # AppTest does not follow page changes, so switch the page here; a browser test covers the link.
     test.switch_page(PAGE).run()
     assert healthy(test) and test.segmented_control("inside_part").value == "cell"
     assert test.segmented_control("inside_kind").value == kind
@@ -280,7 +277,7 @@ def test_attention_browser_links_to_the_pinned_cell(trace, page, kind):
     assert shown["4. weight"] == f"{trace.attention(kind)[3, 6, 3, 2]:.4f}"
 
 
-def test_worked_example_is_computed():
+def test_worked_example_shows_computed_numbers():
     test = app(inside_part="example")
     assert [metric.value for metric in test.metric] == ["0.88", "0.12", "1.00"]
     test.number_input("inside_score").set_value(96.0).run()

@@ -1,5 +1,3 @@
-"""Tests of the "Language model" page, driven without a browser, with a small random model."""
-
 from __future__ import annotations
 
 import shutil
@@ -36,28 +34,26 @@ def loaded(tiny_language_model: Path) -> LanguageModel:
 
 
 @pytest.fixture(autouse=True)
-def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
+def installed_language_model(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tiny_language_model.parent))
 
 
 def opened(**address: str) -> AppTest:
-    """Return the page with the small model, opened with an address."""
     return driver.opened(PAGE, **{"text": "Hello.", "lm_model": "tiny", **address})
 
 
 def everything(test: AppTest) -> str:
-    """Return all text of the page, including code and help."""
+    """Return all text on the page, including code and help texts."""
     return "\n".join(str(getattr(each, "proto", "")) for each in test._tree).replace("\\", "")
 
 
 def map_of(test: AppTest) -> dict:
-    """Return the message that the attention browser received."""
     (header,) = headers(test)
     return header
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_continues_a_text(loaded, method):
+def test_every_decoding_method_continues_a_text(loaded, method):
     test = opened(lm_text="The dog", lm_method=method, lm_seed="3", lm_beam_size="2", lm_length="7")
     assert healthy(test)
     settings = {"beam": {"beam_size": 2}, "sample": {"temperature": 0.7, "seed": 3}}.get(method, {})
@@ -77,7 +73,7 @@ def test_full_stop_is_attached_to_its_word():
     assert "The old man went to the **park" in texts(test)
 
 
-def test_text_and_settings_are_in_the_address_and_survive_a_page_change():
+def test_text_and_settings_are_in_the_url_and_survive_a_page_change():
     test = opened()
     assert typed(test, "beginning") == BEGINNING
     submit(test, "My sister", "beginning")
@@ -93,7 +89,7 @@ def test_text_and_settings_are_in_the_address_and_survive_a_page_change():
     assert test.query_params["text"] == "Hello.", "the translator's sentence is another one"
 
 
-def test_language_model_head_is_separate_from_the_translators_head():
+def test_language_model_and_translator_heads_are_chosen_separately():
     test = opened(lm_layer="3", lm_head="2", layer="6", head="8")
     choice = map_of(test)["asked"]["choice"]
     assert (choice["layer"], choice["head"]) == (2, 1)
@@ -113,9 +109,9 @@ def test_page_warns_if_a_text_leaves_room_for_only_one_token(loaded):
     assert healthy(test) and f"only {POSITIONS} positions and has used them all" in texts(test)
 
 
-def test_empty_text_is_continued(loaded):
+def test_language_model_continues_an_empty_text(loaded):
     test = opened(lm_text="", lm_length="5")
-    # An address keeps an empty text.
+    # The URL keeps an empty text.
     assert healthy(test) and typed(test, "beginning") == ""
     found = continue_text(loaded.model, loaded.tokenizer, "", DecodingSettings(), limit=5)
     assert map_of(test)["texts"]["target"] == found.text
@@ -135,7 +131,7 @@ def test_too_long_text_is_reported_and_kept(text):
 
 
 def test_error_messages_do_not_reveal_server_folders(tiny_language_model, tmp_path, monkeypatch):
-    """Holds for a working model and for a damaged one."""
+    """Covers a working model and a damaged model."""
     test = opened()
     driver.expand(test)
     assert "from the folder" in texts(test) and "load_language_model(Path(" in everything(test)
@@ -172,7 +168,7 @@ def test_two_texts_are_compared(loaded):
     assert driver.table(test, "text", "bits per byte")["text"].tolist() == [f"2: {SECOND}"]
 
 
-def test_texts_of_two_lengths_are_compared_per_token(loaded):
+def test_texts_of_different_lengths_are_compared_per_token(loaded):
     texts_typed = "A dog.", "A dog sits on the mat, and a cat sits on the table."
     short, long = (score_text(loaded.model, loaded.tokenizer, text) for text in texts_typed)
     said = " ".join(verdict({1: short, 2: long}))
@@ -181,7 +177,7 @@ def test_texts_of_two_lengths_are_compared_per_token(loaded):
     assert f"{short.perplexity:,.1f} and {long.perplexity:,.1f} per token" in said
     better = 1 if short.perplexity < long.perplexity else 2
     assert f"expects **text {better}** more" in said
-    # One text has as many words as tokens, the other half as many.
+    # One text has a word per token, the other a word per two tokens.
     made = {
         number: replace(score, text="a " * words, log_probs=np.full(len(score.tokens), log_prob))
         for number, score, words, log_prob in (
@@ -195,7 +191,7 @@ def test_texts_of_two_lengths_are_compared_per_token(loaded):
     assert f"{short.perplexity:,.1f} per token" in alone and "text 1" not in alone
 
 
-def test_long_text_is_quoted_in_part_and_has_a_perplexity_of_any_size(loaded):
+def test_long_text_is_abbreviated_and_any_perplexity_can_be_shown(loaded):
     score = score_text(loaded.model, loaded.tokenizer, "語" * 18)
     assert " · 10" in score_table({1: score})["perplexity per word"][0]
     longer = score_text(loaded.model, loaded.tokenizer, "dog " * 20)

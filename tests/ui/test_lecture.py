@@ -1,5 +1,3 @@
-"""Tests of lecture mode, driven as a lecturer would, without a browser."""
-
 from __future__ import annotations
 
 import pytest
@@ -21,17 +19,18 @@ LISTED = {"slides": str(SLIDES)}
 
 
 def bar(test):
-    """Return the lecturer's controls."""
+    """Return the component with the lecturer's controls."""
     return messages(test, "stepped")[0][0]
 
 
 def received(test):
-    """Return the message that the controls received."""
     return messages(test, "stepped")[0][1]
 
 
 def act(test, what, **more):
-    """Send an action; AppTest does not follow the second page change that a slide may cause."""
+    """Send an action of the lecturer's controls. AppTest does not follow the second page change that a slide may
+    cause.
+    """
     send(test, bar(test), "act", {"what": what, **more})
     return test
 
@@ -45,7 +44,7 @@ def parameter(test, name):
     return value[0] if isinstance(value, list) else value
 
 
-def test_added_slide_keeps_the_experiment_of_its_page():
+def test_new_slide_keeps_the_experiment_shown_on_its_page():
     test = act(opened("pages/how_it_came_about.py", text=DREAM), "add")
     address, carried = received(test)["file"].splitlines()[1:]
     assert address.startswith("how_it_came_about?") and carried.startswith("# ")
@@ -57,7 +56,7 @@ def test_added_slide_keeps_the_experiment_of_its_page():
 
 @pytest.mark.thorough
 def test_lesson_table_has_large_text_in_lecture_mode():
-    """Outside lecture mode it is a canvas with type too small for the last row."""
+    """Outside lecture mode the table is a canvas, with text too small for the last row of a lecture hall."""
     step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}
     test = opened("pages/lessons.py", **step)
     assert healthy(test) and len(test.dataframe) == 1 and not test.table
@@ -68,15 +67,15 @@ def test_lesson_table_has_large_text_in_lecture_mode():
 
 
 @pytest.mark.parametrize("page", ["encoder_attention", "masked_attention", "cross_attention"])
-def test_presented_map_is_restored_from_its_address(page):
+def test_presented_map_is_restored_from_the_url(page):
     test = opened(f"pages/{page}.py", text=DREAM, layer="2", head="5", lecture="true")
     assert headers(test)[0]["lecture"]
     assert (shown(test)["layer"], shown(test)["head"]) == (1, 4)
     assert "lecture" not in headers(act(test, "leave"))[0]
 
 
-def test_slide_names_only_parameters_of_its_own_page():
-    """A session keeps the parameters of all pages, so the address of one page has those of the others too."""
+def test_slide_stores_only_parameters_of_its_own_page():
+    """A session keeps the parameters of all pages, so a page's URL also contains parameters of other pages."""
     kept = {
         "text": DREAM,
         "layer": "5",
@@ -119,7 +118,7 @@ def test_slide_names_only_parameters_of_its_own_page():
     ]
 
 
-def test_slides_are_collected_opened_and_left():
+def test_slides_can_be_added_opened_and_closed():
     test = opened("pages/cross_attention.py", text=DREAM, layer="4", head="2", words="false")
     act(test, "add")
     test.switch_page("pages/masked_attention.py").run()
@@ -141,17 +140,18 @@ def test_slides_are_collected_opened_and_left():
 
 
 def test_slide_keeps_its_pins():
-    """Opening a slide sets its sentence, which must not remove the slide's pins."""
+    """Opening a slide sets the sentence, which must not remove the slide's pins."""
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "open", slide=2)
     assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."
-    # Old lists have pins without a kind: they belong to the slide's page, not to the one that is left.
+    # Old slide lists have pins without an attention kind. These pins belong to the slide's page, not to the page
+    # before.
     old = Slides((Slide.of("encoder_attention", {"text": DREAM, "layer": "2", "head": "1", "rows": "1"}),))
     test = act(opened("pages/cross_attention.py", text=DREAM, slides=str(old)), "open", slide=1)
     assert (shown(test)["rows"], parameter(test, "encoder_rows"), parameter(test, "cross_rows")) == ([1], "1", None)
 
 
-def test_lecturer_who_goes_back_enters_a_slide_at_its_last_step():
+def test_going_back_opens_a_slide_at_its_last_step():
     steps = Slide.of("decoding", {"text": DREAM, "step": "2"})
     question = Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"})
     slides = str(Slides((steps, question, SLIDES.slides[0])))
@@ -167,7 +167,7 @@ def test_lecturer_who_goes_back_enters_a_slide_at_its_last_step():
     assert healthy(test) and {"step", "lm_step", "lesson_answer"}.isdisjoint(test.query_params)
 
 
-def test_slide_title_is_shown_above_the_slide_and_kept_in_the_address():
+def test_slide_title_is_shown_above_the_slide_and_stored_in_the_url():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "title", slide=1, text="  Who looks\nat whom?\x00 " + "x" * 500)
     title = received(test)["slides"][0]["title"]
@@ -175,7 +175,7 @@ def test_slide_title_is_shown_above_the_slide_and_kept_in_the_address():
     assert received(test)["heading"] == "", "outside of the lecture mode"
     other = act(opened("pages/about.py", text=DREAM, slides=parameter(test, "slides")), "start")
     assert received(other)["heading"] == title
-    # Presenting another page keeps the number of the slide.
+    # Presenting a page that is not the slide keeps the slide number.
     elsewhere = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"), slide="1", lecture="true")
     assert received(elsewhere)["heading"] == ""
     for text in ("<b>bold</b>", "", 7, None):
@@ -184,8 +184,8 @@ def test_slide_title_is_shown_above_the_slide_and_kept_in_the_address():
     assert received(test)["slides"][0]["title"] == ""
 
 
-def test_slide_keeps_and_names_its_head_and_step():
-    """The page chose the head; another version of the page might choose another one."""
+def test_slide_stores_and_displays_its_head_and_step():
+    """The page chose the head; another version of the page might choose another head."""
     test = act(opened("pages/encoder_attention.py", text=DREAM), "add")
     head = shown(test)
     (slide,) = received(test)["slides"]
@@ -195,7 +195,7 @@ def test_slide_keeps_and_names_its_head_and_step():
     assert "step 3 · " in received(test)["slides"][0]["text"] and "layer " in received(test)["slides"][0]["text"]
 
 
-def test_slides_are_restored_from_an_address_and_a_file():
+def test_slides_are_restored_from_a_url_and_a_file():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     file = received(test)["file"]
     for name in map(str, SLIDES.slides):
@@ -207,7 +207,7 @@ def test_slides_are_restored_from_an_address_and_a_file():
 
 
 @pytest.mark.parametrize("slides", ["0", "javascript:alert(1)", LISTED["slides"][:40]])
-def test_invalid_address_causes_a_single_sentence(slides):
+def test_invalid_slide_url_is_reported_in_one_sentence(slides):
     test = opened("pages/about.py", text=DREAM, slides=slides, slide="9999999", lecture="<b>", qr="javascript:")
     assert healthy(test, warned=True) and len(test.warning) == 1
     assert "left out" in test.warning[0].value and received(test)["slides"] == []
@@ -228,7 +228,7 @@ def test_invalid_file_is_reported_in_one_sentence_and_keeps_the_slides():
 
 
 @pytest.mark.thorough
-def test_invalid_browser_message_does_nothing():
+def test_invalid_browser_message_is_ignored():
     test = opened("pages/about.py", text=DREAM, **LISTED)
     for sent in (
         {},
@@ -257,7 +257,7 @@ def test_page_whose_url_is_too_long_cannot_become_a_slide():
     assert received(test)["slides"] == [] and "too long" in received(test)["problem"]
 
 
-def test_qr_code_contains_the_address_of_the_page():
+def test_qr_code_contains_the_url_of_the_page():
     test = act(opened("pages/cross_attention.py", text=DREAM, lecture="true", **LISTED), "code")
     code = received(test)["code"]
     assert code["image"].startswith("data:image/svg+xml") and parameter(test, "qr") == "true"
@@ -272,10 +272,10 @@ def by_clicker(test):
     return {button.key: button.proto.shortcut for button in test.button if button.proto.shortcut.startswith("page")}
 
 
-def test_lesson_outside_the_slides_advances_by_clicker():
+def test_clicker_advances_a_lesson_that_is_not_a_slide():
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", **LISTED)
     assert received(test)["stepped"] == "Step 1", "the lesson's own buttons take the keys"
-    # The same key is pressed twice: to show the answer, and to go on.
+    # Pressing the same key twice shows the answer, then the next step.
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()
     assert by_clicker(test) == {"lesson_next": "pagedown", "lesson_previous": "pageup"}
@@ -283,8 +283,8 @@ def test_lesson_outside_the_slides_advances_by_clicker():
     assert parameter(test, "lesson_step") == "2" and received(test)["stepped"] == "Step 2" and healthy(test)
 
 
-def test_next_key_shows_the_answer_first():
-    """Outside lecture mode the key used to do nothing, because the next step waits for an answer."""
+def test_next_key_reveals_the_answer_first():
+    """The next step waits for an answer, so outside lecture mode the key once did nothing."""
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lesson_step="2")
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()
@@ -292,7 +292,7 @@ def test_next_key_shows_the_answer_first():
 
 
 def test_slide_list_names_the_displayed_lesson_step():
-    """An old link, or an old list of slides, may name one that the lesson no longer has."""
+    """An old link or slide list may name a step that the lesson no longer has."""
     old = {"lesson_id": "one_row", "lesson_step": "6"}
     test = opened(
         "pages/lessons.py",
@@ -305,7 +305,7 @@ def test_slide_list_names_the_displayed_lesson_step():
     assert received(test)["slides"][0]["text"] == "one row, step 4"
 
 
-def test_lesson_on_a_slide_shows_its_step_and_the_clicker_goes_to_the_next_slide():
+def test_clicker_goes_from_a_lesson_slide_to_the_next_slide():
     test = opened(
         "pages/lessons.py",
         text=DREAM,
@@ -315,7 +315,7 @@ def test_lesson_on_a_slide_shows_its_step_and_the_clicker_goes_to_the_next_slide
         slides=str(Slides((Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}), SLIDES.slides[0]))),
     )
     assert not received(test)["stepped"] and by_clicker(test) == {}
-    # Its own buttons walk through it meanwhile.
+    # Meanwhile, the lesson's own buttons change its step.
     test.button(key="lesson_show").click().run()
     test.button(key="lesson_next").click().run()
     assert parameter(test, "lesson_step") == "2" and not received(test)["stepped"] and healthy(test)
@@ -323,7 +323,7 @@ def test_lesson_on_a_slide_shows_its_step_and_the_clicker_goes_to_the_next_slide
     assert parameter(test, "slide") == "2" and headers(test)[0]["kind"] == "cross"
 
 
-def test_presented_page_says_what_to_look_for():
+def test_presented_page_tells_the_audience_what_to_look_for():
     test = opened("pages/compare_heads.py", text=DREAM, lecture="true")
     assert "Highest: " in texts(test) and "with 0." in texts(test)
     assert "Highest: " not in texts(opened("pages/compare_heads.py", text=DREAM))

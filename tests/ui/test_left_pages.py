@@ -33,7 +33,7 @@ OFF = Interventions(gates={("cross", 0, 0): 0.0})
 
 
 def page(decode):
-    # The function runs on its own, without this file's imports.
+    # AppTest runs the source of this function alone, without the imports of this file.
     import streamlit as st
 
     decode()
@@ -45,7 +45,7 @@ LEFT = (
     TraceRun("A dog.", interventions=OFF),
     AttributionRun(DOG, "erasure", (FIRST,)),
     TextContinuationRun("A dog", BEAM, 9),
-    # tests/unit/test_cancellation.py cancels each of these runs without a page.
+    # tests/unit/test_cancellation.py cancels each of these model runs without a page.
     *(
         pytest.param(run, marks=pytest.mark.thorough)
         for run in (
@@ -62,7 +62,9 @@ LEFT = (
 
 
 @pytest.mark.parametrize("run", LEFT, ids=lambda run: f"{type(run).__name__} {getattr(run, 'method', '')}")
-def test_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, run):
+def test_model_run_is_cancelled_when_the_user_leaves_the_page(
+    small_translator, tiny_language_model: Path, monkeypatch, run
+):
     of_text = isinstance(run, TextContinuationRun)
     runs = CachedRuns(load_language_model(tiny_language_model, "cpu") if of_text else small_translator)
     compute = type(run).compute
@@ -87,7 +89,7 @@ def test_run_ends_when_its_page_is_left(small_translator, tiny_language_model: P
 
 
 @pytest.mark.parametrize("run", [TranslationRun("A dog.", BEAM), DOG], ids=lambda run: type(run).__name__)
-def test_left_page_does_not_wait_for_a_model_server(small_translator, model_folder: Path, run):
+def test_leaving_a_page_does_not_wait_for_the_model_server(small_translator, model_folder: Path, run):
     go_on = threading.Event()
     asked, answered = [], []
 
@@ -113,7 +115,7 @@ def test_left_page_does_not_wait_for_a_model_server(small_translator, model_fold
         assert not test.exception and not test.markdown and asked == [run] and not ended
 
 
-def test_left_page_does_not_wait_for_another_users_result():
+def test_leaving_a_page_does_not_wait_for_the_result_of_another_user():
     shared, began, enough = SharedResults(1_000), threading.Event(), threading.Event()
 
     @shared.remember()

@@ -1,5 +1,3 @@
-"""Tests of the Lessons page, driven as a user would."""
-
 from __future__ import annotations
 
 import re
@@ -28,14 +26,14 @@ def test_lessons_page_lists_every_lesson():
     assert f"1 of {len(FILES)}" in texts(test)
 
 
-# tests/unit/lessons checks the questions and measurements of the other lessons without a page.
+# tests/unit/lessons checks the questions and measurements of the other lessons in every test run.
 ALWAYS = ("one_row", "many_heads", "mask")
 
 
 @pytest.mark.parametrize(
     "name", [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.thorough) for name in FILES]
 )
-def test_every_step_asks_and_then_answers(name):
+def test_every_lesson_step_asks_a_question_and_then_shows_the_answer(name):
     for number in range(1, len(read_lesson(FILES[name]).steps) + 1):
         test = lessons(id=name, step=str(number))
         assert healthy(test), name
@@ -45,15 +43,15 @@ def test_every_step_asks_and_then_answers(name):
         assert not test.button(key="lesson_next").disabled
 
 
-def test_answer_counts_in_the_score_of_the_bets():
-    """In lecture mode the answer is that of an audience."""
+def test_lesson_answer_counts_towards_the_prediction_score():
+    """In lecture mode, the answer is that of an audience and does not count."""
     asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
         test = opened("pages/lessons.py", **asked, lecture=lecture)
         assert healthy(test) and [data["mark"] for _, data in messages(test, "mark") if "id" in data] == marks
 
 
-def test_lesson_runs_from_start_to_end():
+def test_lesson_can_be_completed_from_start_to_end():
     test = lessons()
     test.button(key="lesson_open_one_row").click().run()
     assert "1 of 4" in texts(test) and test.button(key="lesson_next").disabled
@@ -78,14 +76,14 @@ def test_lesson_runs_from_start_to_end():
 
 
 def click(test, **choice):
-    """Click in the map of a step."""
+    """Click in the map of a lesson step."""
     header = headers(test)[0]
     node = next(each for each in test.get("bidi_component") if each.proto.bytes)
     tell(test, node, {"choice": {**header["asked"]["choice"], **choice, "id": header["id"]}})
 
 
 @pytest.mark.parametrize("name", ["aligner", "one_row"])
-def test_click_on_a_wrong_row_gets_a_comment_and_the_right_one_continues(name):
+def test_clicking_a_wrong_row_shows_a_comment_and_the_right_row_continues(name):
     right = headers(lessons(id=name, step="1", answer="shown"))[0]["asked"]["choice"]["rows"]
     test = lessons(id=name, step="1")
     assert "You " not in texts(test)
@@ -119,7 +117,7 @@ def test_lesson_comment_on_a_click_matches_the_map(shown, said):
 
 
 @pytest.mark.parametrize("shown", [{"hide": True}, {"words": False}, {"look": "lines", "columns": [2]}])
-def test_map_shows_the_answer_once_the_row_is_marked(shown):
+def test_map_shows_the_answer_after_the_user_clicks_the_right_row(shown):
     answered = headers(lessons(id="one_row", step="1", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="one_row", step="1")
     before = headers(test)[0]["asked"]
@@ -141,7 +139,7 @@ def test_lesson_answer_is_shown_beside_its_map():
     assert healthy(test) and after["choice"] == before["choice"] and after["number"] != before["number"]
 
 
-def test_lesson_answer_numbers_equal_words(tmp_path, monkeypatch):
+def test_lesson_answer_numbers_repeated_words(tmp_path, monkeypatch):
     shipped = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "twice.toml").write_text(shipped.replace("the garden", "a book"), encoding="utf-8")
@@ -151,7 +149,7 @@ def test_lesson_answer_numbers_equal_words(tmp_path, monkeypatch):
     assert healthy(test) and "You marked “a” (position 6), which looks most at" in unescaped(test)
 
 
-def test_click_on_a_wrong_head_gets_a_comment_and_the_right_one_continues():
+def test_clicking_a_wrong_head_shows_a_comment_and_the_right_head_continues():
     found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="many_heads", step="2")
     click(test)
@@ -167,7 +165,7 @@ def test_click_on_a_wrong_head_gets_a_comment_and_the_right_one_continues():
 
 
 @pytest.mark.parametrize("right", [False, True])
-def test_reopened_step_is_reset_like_its_map(right):
+def test_reopening_a_lesson_step_resets_the_step_and_its_map(right):
     found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="many_heads", step="2")
     before = headers(test)[0]["asked"]
@@ -183,7 +181,7 @@ def test_reopened_step_is_reset_like_its_map(right):
     assert "lesson_answer" not in test.query_params
 
 
-def test_step_reopened_from_the_list_is_reset():
+def test_reopening_a_step_from_the_lesson_list_resets_it():
     test = lessons(id="one_row", step="1")
     before = headers(test)[0]["asked"]
     click(test, rows=[0])
@@ -201,8 +199,8 @@ def test_last_lesson_links_back_to_the_list():
     assert f"1 of {len(FILES)}" in texts(test) and healthy(test)
 
 
-def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
-    """An invalid lesson is named; markup in a lesson is shown literally."""
+def test_lesson_written_by_a_teacher_is_shown(tmp_path, monkeypatch):
+    """The page names an invalid lesson, and shows markup in a lesson literally."""
     text = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(
         text.replace('title = "One row of a map"', 'title = "<b>:red[Mine]</b> $x$"'), encoding="utf-8"
@@ -220,7 +218,7 @@ def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """own(text): the Lessons page, opened at a step of a teacher's own lesson."""
+    """Return a function that saves a teacher's own lesson and opens the Lessons page at one of its steps."""
     monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
 
     def write(text: str, step: int = 1, **address: str):
@@ -236,13 +234,13 @@ STEP_4 = 'figure = { show = "candidates", step = 4 }'
 
 
 @pytest.mark.parametrize("figure", ['show = "candidates", step = 3000', 'show = "map", kind = "cross", head = "9.9"'])
-def test_nonexistent_number_in_a_lesson_is_reported(own, figure):
+def test_lesson_that_names_an_unknown_number_is_reported(own, figure):
     test = own(ONE_WORD.replace(STEP_4, f"figure = {{ {figure} }}"), answer="shown")
     assert healthy(test, warned=True) and test.button(key="lesson_back").label == "All lessons"
 
 
-def test_unmeasurable_step_is_reported_on_the_paper(own, monkeypatch):
-    """Streamlit builds a download after its click, and shows no error that it raises."""
+def test_unmeasurable_step_is_reported_on_the_printed_sheet(own, monkeypatch):
+    """Streamlit builds a download only after the click, and does not show an error raised then."""
     managers = []
     begin = MediaFileManager.__init__
     monkeypatch.setattr(
@@ -263,8 +261,8 @@ def test_head_named_by_a_lesson_is_a_link():
     assert re.search(link, texts(test))
 
 
-def test_link_to_a_step_needs_no_sentence():
-    """A teacher writes such a link by hand."""
+def test_link_to_a_lesson_step_needs_no_sentence():
+    """Teachers write links to lesson steps by hand."""
     test = opened("pages/lessons.py", lesson_id="one_row", lesson_step="2")
     assert healthy(test) and "2 of 4" in texts(test)
     assert test.query_params["lesson_id"] == "one_row"

@@ -1,5 +1,3 @@
-"""Tests of Long texts: every part and every control, driven without a browser, with the shipped models."""
-
 from __future__ import annotations
 
 import pytest
@@ -30,7 +28,7 @@ def test_page_opens_with_the_three_maps_of_a_text():
     assert sum(compressed["masked"]) < len(compressed["masked"]) and "16.8 million" in texts(test)
 
 
-def test_chosen_text_kind_and_head_are_in_the_address():
+def test_chosen_text_attention_kind_and_head_are_in_the_url():
     test = app()
     submit(test, "The dog sleeps. The cat sleeps, too.", "long_text")
     test.segmented_control("long_attention").set_value("compressed").run()
@@ -58,7 +56,7 @@ def test_chosen_text_kind_and_head_are_in_the_address():
         ("dog " * 1250, "5,000 characters"),
     ],
 )
-def test_text_that_has_no_map_is_explained_in_one_warning(text, answer):
+def test_text_without_a_map_gets_a_single_warning(text, answer):
     test = app()
     submit(test, text, "long_text")
     assert healthy(test, warned=True) and not drawn_maps(test)
@@ -105,7 +103,7 @@ def test_cost_is_measured_on_demand():
     assert (full["bytes of the weights of one head"] == 4 * full["tokens"] ** 2).all() and len(full) >= 2
 
 
-def test_page_draws_and_states_the_loss_of_quality():
+def test_loss_of_quality_is_shown_as_a_chart_and_in_words():
     test = app(long_part="loss")
     assert healthy(test) and figures(test) == (0, 1)
     numbers = table(test, "attention", "parameters")

@@ -19,8 +19,8 @@ DREAMED = "Ich habe einen Traum"
 
 
 @pytest.fixture(autouse=True)
-def nothing_known() -> Iterator[None]:
-    """Clear the caches before and after the test."""
+def empty_caches() -> Iterator[None]:
+    """Clear the shared caches before and after the test."""
     for shared in (MODELS, RUNS):
         shared.clear()
     yield
@@ -30,7 +30,7 @@ def nothing_known() -> Iterator[None]:
 
 @pytest.fixture
 def asked() -> list[str]:
-    """Return the kinds of runs that a service was asked for."""
+    """Names of the model runs that the service was asked for."""
     return []
 
 
@@ -75,7 +75,7 @@ def test_unreachable_model_server_is_reported_until_it_returns(monkeypatch, serv
     # A cached result needs no server.
     submit(test, DREAM)
     assert not test.error and DREAMED in unescaped(test)
-    # The page requests this run first.
+    # This page first requests a model run that is not cached.
     test.switch_page("pages/inside_a_layer.py").run()
     assert len(test.error) == 1 and not test.exception
     with model_server(service, int(address.rpartition(":")[2])):
@@ -85,7 +85,7 @@ def test_unreachable_model_server_is_reported_until_it_returns(monkeypatch, serv
         assert healthy(test)
 
 
-def test_nonexistent_model_server_is_reported_on_one_line(monkeypatch):
+def test_nonexistent_model_server_is_reported_in_one_line(monkeypatch):
     monkeypatch.setenv(SERVER_VARIABLE, "http://127.0.0.1:1")
     test = opened()
     (error,) = test.error

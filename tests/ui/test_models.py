@@ -1,4 +1,4 @@
-"""Tests of the choice of a model: its name in the address, its languages, and no records of another model."""
+"""Tests of choosing a model: its name in the URL, its languages, and that records of other models are not shown."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from transformer.lessons.folders import SHIPPED_FOLDER as LESSONS
 from transformer.running.translator import Translator
 
 ARABIC, COMPARE = "en-ar", "pages/compare_heads.py"
-# The name has the maximum length. The model has separate vocabularies, more layers on one side, and two target
+# The name has the maximum length. The model has separate vocabularies, stacks of different depths, and two target
 # languages.
 LARGE = "opus-mt-" + "x" * 46 + "-en-SEMITIC"[:10]
 ARA, HEB = ">>ara<<", ">>heb_Hebr<<"
-# Sentences of the model that reads Arabic; few, because every measurement covers all of them.
+# Sentences for the model that reads Arabic; few, because each measurement runs on all of them.
 EXAMPLES = TEXTS["ar"][:3]
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
-    """Folders beside the app: a model that writes Arabic, one that reads it, and a damaged one."""
+    """Model folders beside the app: one model writes Arabic, one reads Arabic, and one is damaged."""
     place = tmp_path_factory.mktemp("atlas")
     arabic_model(place / "models" / ARABIC)
     arabic_model(
@@ -56,22 +56,22 @@ def models(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def memory_of_these_tests():
-    """Keep loaded models from test to test, as a server does."""
+def loaded_models_are_kept():
+    """Keep loaded models between tests, as a server does."""
     MODELS.clear()
     yield
     MODELS.clear()
 
 
 @pytest.fixture(autouse=True)
-def beside_the_models(monkeypatch, models, shipped, memory_of_these_tests):
-    """Take the shipped model from the tests' own fixture."""
+def app_with_installed_models(monkeypatch, models, shipped, loaded_models_are_kept):
+    """Run the app beside the model folders, with the shipped model that the tests have already loaded."""
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device: shipped if folder == MODEL else load(folder, device))
     monkeypatch.chdir(models)
 
 
-def test_model_is_chosen_beside_the_device_and_kept_in_the_address():
+def test_model_menu_is_next_to_the_device_menu_and_sets_the_url():
     test = opened(text=DREAM)
     assert test.selectbox("model").options == [
         "en-de: English → German, built in",
@@ -96,7 +96,7 @@ def test_model_is_chosen_beside_the_device_and_kept_in_the_address():
     "page",
     [
         page.script if page.name == "compare_heads" else pytest.param(page.script, marks=pytest.mark.thorough)
-        # A lesson names its model.
+        # A lesson chooses its own model.
         for page in PAGES.values()
         if page.needs == "translator" and page.name != "lessons"
     ],
@@ -138,14 +138,14 @@ def test_map_page_shows_the_match_of_the_chosen_head():
 
 
 @pytest.mark.thorough
-def test_unapplied_search_settings_are_reported_where_the_model_translates():
+def test_translation_page_lists_the_search_settings_that_it_ignores():
     test = opened(text=DREAM, model=LARGE)
     assert healthy(test)
     assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This page") == 1
     assert "also ask for" not in texts(opened(text=DREAM, model=ARABIC))
 
 
-def test_page_opened_without_a_text_stays_with_its_model():
+def test_page_opened_without_a_text_keeps_the_chosen_model():
     test = opened("pages/cross_attention.py", text=DREAM, model=ARABIC)
     (header,) = headers(test)
     assert (header["layers"], header["heads"]) == (2, 4)
@@ -187,7 +187,7 @@ def test_page_offers_all_target_languages_of_a_model(models):
         pytest.param("m2m100", ("<<en>>", ">>de<<"), ("<<fr>>", ">>zh<<"), marks=pytest.mark.thorough),
     ],
 )
-def test_model_with_languages_on_both_sides_offers_two_lists(models, tmp_path, family, own, other):
+def test_model_with_several_source_and_target_languages_offers_two_lists(models, tmp_path, family, own, other):
     make_family(family, tmp_path)
     import_model(str(tmp_path), models / "models" / family)
     try:
@@ -240,20 +240,20 @@ def test_model_menu_names_the_languages_and_the_import_command():
     assert "0.3 GB on disk" in texts(test)
 
 
-def test_installed_model_is_named_for_a_text_in_its_language():
+def test_page_suggests_an_installed_model_for_a_text_in_its_language():
     test = opened(text=EXAMPLES[0])
     assert "This looks like Arabic" in test.warning[0].value
     assert "Arabic → English: choose ar\\-en in the menu" in test.warning[0].value
 
 
-def test_unknown_model_is_reported_and_replaced_by_the_shipped_one():
+def test_unknown_model_is_reported_and_replaced_by_the_shipped_model():
     test = opened(text=DREAM, model="xx-yy")
     assert not test.exception and not test.error
     assert "xx\\-yy" in test.warning[0].value and "Ich habe einen Traum" in texts(test)
     assert test.selectbox("model").value == SHIPPED
 
 
-def test_damaged_model_is_reported_on_one_line_and_can_be_replaced():
+def test_damaged_model_is_reported_in_one_line_and_can_be_replaced():
     test = opened(text=DREAM, model="damaged")
     assert not test.exception and len(test.error) == 1
     assert "is missing" in test.error[0].value
@@ -281,7 +281,7 @@ def test_about_page_shows_the_card_of_the_chosen_model():
     assert "example.org" not in texts(test) and "<b>" not in texts(test)
 
 
-def test_records_of_the_shipped_model_are_not_shown_for_another(models):
+def test_records_of_the_shipped_model_are_not_shown_for_another_model(models):
     gallery = opened("pages/gallery.py", text=DREAM, model=ARABIC)
     assert healthy(gallery) and "has not been run on this model yet" in texts(gallery)
     assert not gallery.get("bidi_component") or "exhibits" not in str(gallery.get("bidi_component"))
@@ -294,7 +294,7 @@ def test_records_of_the_shipped_model_are_not_shown_for_another(models):
     assert not [button for button in pairs.button if "tired" in button.label]
 
 
-# The page on which each measurement is started, and its conclusion.
+# Page that starts each measurement, with URL parameters and a phrase of the conclusion.
 MEASURED = {
     "head_statistics": ("compare_heads", {}, "over 3 sentences"),
     "head_gallery": ("gallery", {}, "found them in 3 sentences"),
@@ -306,7 +306,7 @@ MEASURED = {
 @pytest.mark.parametrize(
     "name", ["head_statistics", *(pytest.param(name, marks=pytest.mark.thorough) for name in list(MEASURED)[1:])]
 )
-def test_heads_are_measured_on_demand_and_the_result_is_kept_beside_the_model(models, name):
+def test_head_measurements_run_on_demand_and_are_saved_with_the_model(models, name):
     file = models / "models" / "ar-en" / f"{name}.json"
     page, chosen, shown = MEASURED[name]
 
@@ -331,7 +331,7 @@ def test_gallery_uses_the_languages_of_the_model(models):
     found = gallery_of(traces, translator.version, translator.languages)
     assert {each.task for each in found.exhibits} >= {"previous", "next", "alignment", "resting"}
     assert not {each.task for each in found.exhibits} & {"negation", "auxiliary", "comma", "verb"}, "of other languages"
-    # No head of a random model matches a task.
+    # No head of a random model does a task, so pretend that every head does.
     done = replace(found, exhibits=tuple(replace(each, share=0.9) for each in found.exhibits))
     (folder / "head_gallery.json").write_text(done.to_json(), encoding="utf-8")
     test = opened(page, model="ar-en")
@@ -347,7 +347,7 @@ def test_gallery_uses_the_languages_of_the_model(models):
 
 @pytest.mark.thorough
 def test_imported_model_uses_its_own_example_sentences(models):
-    """Also for a model that reads English, as the shipped one does."""
+    """Covers a model that reads English, like the shipped model."""
     shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_text("The dog.\nThe old dog.\n", encoding="utf-8")
@@ -363,7 +363,7 @@ def test_imported_model_uses_its_own_example_sentences(models):
 
 
 def test_unmeasurable_sentences_are_reported(models):
-    """Covers a file that is not text, one that is too large, and one whose sentences the model cannot read."""
+    """Covers a file that is not text, a file that is too large, and sentences that the model cannot read."""
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_bytes(b"\xff\xfe broken")
     test = opened("pages/gallery.py", model=ARABIC)
@@ -379,7 +379,7 @@ def test_unmeasurable_sentences_are_reported(models):
     file.unlink()
 
 
-def test_model_in_a_read_only_folder_is_measured(monkeypatch, models):
+def test_model_in_a_read_only_folder_can_be_measured(monkeypatch, models):
     blocked = models / "models" / ARABIC / "head_statistics.unfinished"
     blocked.mkdir()
     (models / "models" / ARABIC / "sentences.txt").write_text("The dog.\n", encoding="utf-8")

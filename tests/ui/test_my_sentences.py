@@ -1,5 +1,3 @@
-"""Tests of the user's own list of sentences, driven without a browser."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -16,12 +14,12 @@ MINE = ["A dog.", DREAM]
 
 
 def stepper(test):
-    """Return the component, and its message."""
+    """Return the component that steps through the list, and its message."""
     (found,) = messages(test, "count")
     return found
 
 
-def test_user_steps_through_the_sentence_list_and_deletes_it():
+def test_user_can_step_through_the_sentence_list_and_delete_it():
     test = opened(FIRST, text=DREAM)
     send(test, stepper(test)[0], "act", {"text": "\n\n".join([*MINE, MINE[0]])})
     _, sent = stepper(test)
@@ -38,7 +36,7 @@ def test_user_steps_through_the_sentence_list_and_deletes_it():
     assert stepper(test)[1]["count"] == 0
 
 
-def test_slide_brings_its_list_to_another_session():
+def test_slide_restores_its_sentence_list_in_another_session():
     test = opened(FIRST, text=DREAM)
     send(test, stepper(test)[0], "act", {"text": "\n".join(MINE)})
     act(test, "add")
@@ -49,13 +47,13 @@ def test_slide_brings_its_list_to_another_session():
     sent = stepper(other)[1]
     assert (sent["text"], sent["at"], sent["given"]) == ("\n".join(MINE), 1, True)
     assert healthy(other) and parameter(other, "my_sentences") is None
-    # A page without a list leaves the session's; a list that cannot be read does so, too.
+    # A page without a list, or with an unreadable one, keeps the session's list.
     other.query_params.update(text=DREAM, my_sentences="\0")
     other.run()
     assert healthy(other) and stepper(other)[1]["count"] == 2 and parameter(other, "my_sentences") is None
 
 
-def test_slide_is_added_without_a_list_that_is_too_long():
+def test_slide_omits_a_sentence_list_that_is_too_long():
     test = opened(FIRST, text=DREAM)
     send(test, stepper(test)[0], "act", {"text": "\n".join(f"{number}: {DREAM * 20}" for number in range(50))})
     act(test, "add")
@@ -65,7 +63,7 @@ def test_slide_is_added_without_a_list_that_is_too_long():
 
 
 @pytest.mark.thorough(seconds=20)
-def test_survey_resumes_and_equals_the_survey_of_a_file(shipped):
+def test_resumed_survey_matches_the_survey_of_a_file(shipped):
     test = opened(OFF, text=DREAM)
     assert "over all of my sentences" not in texts(test)
     send(test, stepper(test)[0], "act", {"text": "\n".join(MINE)})
@@ -75,7 +73,7 @@ def test_survey_resumes_and_equals_the_survey_of_a_file(shipped):
     shown = table(test, "head", "from", "to")
     means = np.concatenate([whole.mean("off", kind).mean.ravel() for kind in whole.kinds("off")])
     assert shown["mean"].tolist() == pytest.approx(means.tolist(), abs=1e-4)
-    # Simulates a user who stopped after the first sentence.
+    # Simulate a user who stopped the measurement after the first sentence.
     belongs, _ = test.session_state[RESULT_KEY]
     test.session_state[RESULT_KEY] = belongs, measure_effects(shipped, MINE[:1])
     test.run()

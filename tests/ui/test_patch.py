@@ -1,5 +1,3 @@
-"""Tests of the Patch page, driven without a browser."""
-
 from __future__ import annotations
 
 import json
@@ -24,12 +22,14 @@ def choose(test, label, value):
 
 @pytest.mark.thorough(seconds=10)
 def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
-    """The page opens where the two sentences differ; at the step that writes "es" there is nothing to divide."""
+    """The page opens where the two sentences differ. At the step that writes "es", the effect would divide by almost
+    zero.
+    """
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and "With A, the model prefers **müde** to **breit** by " in plain(test)
     assert "and with B **breit** to **müde** by " in plain(test) and "translates the changed word itself" in plain(test)
     assert "Is it needed? (noising)**" in plain(test) and "Effect **0.99**: A's choice comes back" in plain(test)
-    # Depth 0 at the changed word is 1 by definition, so the page opens at the next depth.
+    # Patching depth 0 at the changed word always has an effect of 1, so the page opens at depth 1.
     assert "residual stream, depth 1, " in plain(test)
     choose(test, "Step that writes", 9)
     assert healthy(test) and "prefers **es** to **sie** by 2.92 nats, and with B by 3.08" in plain(test)
@@ -37,7 +37,7 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** both times" in plain(test)
     assert "not given as a share" in plain(test) and "Effect **" not in plain(test)
     assert test.query_params["patch_step"] == "9"
-    # Another page explains the same token, against the same other one.
+    # The other pages explain the same token, against the same alternative.
     assert test.query_params["graph_position"] == test.query_params["mattered_explained"] == "9"
     other = shipped.trace(EXAMPLES[0]).candidate_ids[8, 2]
     choose(test, "Second token", int(other))
@@ -73,7 +73,7 @@ def test_verifying_an_experiment_recomputes_it_and_names_differences():
 
 
 def test_kept_patches_are_applied_together():
-    """Patching all source tokens at one depth reproduces the other run, so the effect is 1."""
+    """Patching all source tokens at one depth reproduces the other model run, so the effect is 1."""
     address = {"text": "The doctor lost her keys.", "patch_other": "The doctor lost his keys.", "patch_layer": "6"}
     test = opened(PAGE, **address, patch_at="2", patch_kept="x,encoder.residual.99~9,encoder.residual.6~99")
     assert healthy(test) and "kept value" not in plain(test)
@@ -84,7 +84,7 @@ def test_kept_patches_are_applied_together():
     assert healthy(test) and "kept value" not in plain(test) and "patch_kept" not in test.query_params
 
 
-def test_dropped_cell_chooses_direction_and_places_and_invalid_drops_do_nothing():
+def test_dropping_a_cell_sets_the_patch_and_invalid_drops_are_ignored():
     test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
 
     def drop(what):
@@ -92,7 +92,6 @@ def test_dropped_cell_chooses_direction_and_places_and_invalid_drops_do_nothing(
         assert healthy(test)
         return [test.query_params.get(f"patch_{name}") for name in ("direction", "layer", "at", "partner")]
 
-    # The address counts from 1.
     assert drop({"run": 0, "row": 2, "column": 3, "onto": 2}) == ["enough", "3", "4", "3"]
     assert "B runs, with encoder: residual stream, depth 2, " in plain(test)
     for invalid in (
@@ -103,12 +102,12 @@ def test_dropped_cell_chooses_direction_and_places_and_invalid_drops_do_nothing(
         {"run": 1, "row": 7, "column": 0, "onto": 0},
     ):
         assert drop(invalid) == ["enough", "3", "4", "3"]
-    # None is the default, which the address leaves out.
+    # None is the default, which the URL omits.
     assert drop({"run": 1, "row": 4, "column": 1, "onto": 0}) == [None, "5", "1", "2"]
     assert "A runs, with encoder: residual stream, depth 4, " in plain(test)
 
 
-def test_sentence_without_a_partner_asks_for_a_changed_word():
+def test_page_asks_for_a_changed_word_if_there_is_no_second_sentence():
     test = opened(PAGE, text="My sister bought a car.")
     assert healthy(test) and "Change one word of B and press Enter" in test.info[0].value
     asked = next(data for _, data in messages(test, "label") if data["label"].startswith("Sentence B"))

@@ -1,5 +1,3 @@
-"""Tests of Positional encoding: every part and every control, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import json
@@ -18,7 +16,6 @@ PAGE = "pages/positional_encoding.py"
 
 
 def app(**address: str) -> AppTest:
-    """Return the app, opened at the page with a sentence."""
     return opened(PAGE, **{"text": DREAM, "positions_part": "curves", **address})
 
 
@@ -53,7 +50,7 @@ def test_page_shows_the_learned_position_curves_of_a_model():
     assert "These are the curves of this app's model" in texts(test)
 
 
-def test_page_states_the_distance_of_two_positions():
+def test_page_states_the_distance_between_two_positions():
     test = app(positions_first="3", positions_second="4")
     one, other = sinusoids(100, 20)[[2, 3]]
     assert f"**{np.linalg.norm(one - other):.2f}** apart" in texts(test)
@@ -100,7 +97,7 @@ def test_every_number_input_accepts_its_limits(narrow_app, field, value):
     assert healthy(test), (field, value)
 
 
-def test_layout_in_halves_is_a_permutation_of_the_interleaved_one():
+def test_half_split_layout_is_a_permutation_of_the_interleaved_layout():
     test = app(positions_part="matrix", positions_rows="20", positions_columns="10")
     assert texts(test).count("**true**") == 2
     order = table(test, "dimension in halves")["is interleaved dimension"]
@@ -119,7 +116,7 @@ def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
     assert healthy(test) and "nothing to put beside" in texts(test)
 
 
-def test_page_shows_no_learned_curves_for_a_model_without_them():
+def test_page_shows_no_curves_for_a_model_without_learned_positions():
     assert "This model has no learned positions to show" in texts(app(positions_part="alternatives"))
 
 

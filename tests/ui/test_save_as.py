@@ -1,4 +1,4 @@
-"""Tests of figures that can be saved, beyond those that tests/ui/test_every_page.py checks on every page."""
+"""Tests of the save menus that tests/ui/test_every_page.py does not cover."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from attention_atlas.browser.wire import unframe
 from tests.ui.driver import healthy, messages, opened, send
 from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expression
 
-# Text that reads as a spreadsheet row, as markup, or as a string of an expression.
+# Text that could be read as a spreadsheet formula, as markup, or as a string in an expression.
 TEXT = '<b>"if"; =1+2'
 
 
-# These figures need every head of the model to be switched off or removed.
+# These figures need a model run for each head that is switched off or removed.
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("page", "address", "own"),
@@ -22,15 +22,15 @@ TEXT = '<b>"if"; =1+2'
     ],
     ids=str,
 )
-def test_every_figure_has_a_menu_and_holds_text_as_data(narrow_app, page, address, own):
-    """The user's text is on both sides, so any model will do."""
+def test_every_figure_has_a_save_menu_and_treats_text_as_data(narrow_app, page, address, own):
+    """The user's text is both source and translation, so any model will do."""
     test = opened(page, text=TEXT, target=TEXT, **address)
     assert healthy(test)
     every_figure_has_a_menu(test, own, TEXT)
     no_text_is_an_expression(test)
 
 
-def test_every_figure_of_the_shipped_models_records_has_a_menu():
+def test_every_figure_about_the_shipped_model_has_a_save_menu():
     test = opened("pages/gallery.py", text=TEXT)
     assert healthy(test)
     every_figure_has_a_menu(test, ["gallery"], TEXT)

@@ -1,4 +1,4 @@
-"""Tests of turns of page scripts: a page waits for its turn, and releases it however it ends."""
+"""Tests that page scripts run one at a time, and that a script's turn ends however the script ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE = 240
     [("cross_attention", DREAM), ("cross_attention", ""), ("cross_attention", "too long " * 500), ("lessons", DREAM)],
 )
 def test_page_script_releases_its_turn_however_it_ends(page, text):
-    """Also a page that stops early, and one that restarts because it was opened outside app.py."""
+    """Covers a page that stops early, and a page that restarts because it was opened outside app.py."""
     assert healthy(opened(f"pages/{page}.py", text=text), warned=not text or len(text) > 100)
     assert not SCRIPT_RUNS._queue
 

@@ -17,7 +17,7 @@ from transformer.text.normalisation import replace_surrogates
 
 
 def followed() -> None:
-    # The function runs on its own, without this file's imports.
+    # AppTest runs the source of this function alone, without the imports of this file.
     import streamlit as st
 
     from pages.ui.state.session import follow_address
@@ -26,7 +26,9 @@ def followed() -> None:
 
 
 def keeps_address(text: str, target: str, address: dict[str, str], pages: list[str]) -> None:
-    """Go from page to page by the menu, whose links name only the page."""
+    """Check that going from page to page keeps the text, the translation and the parameters. Menu links contain only
+    the page's name.
+    """
     test = AppTest.from_function(followed)
     test.query_params.update(
         State.from_address({**address, TEXT: replace_surrogates(text), TARGET: replace_surrogates(target)}).to_address()
@@ -40,12 +42,12 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
         assert not test.exception
         written = dict(test.query_params)
         assert (written[TEXT], written.get(TARGET, "")) == (replace_surrogates(text), replace_surrogates(target))
-        # Pins without a kind belong to the first page's kind, from that page on.
+        # Pins without an attention kind are assigned to the kind on the first page.
         assert number == 0 or {**kept, **written} == written
         kept = {name: value for name, value in written.items() if name not in ("rows", "columns")}
 
 
-# tests/ui/test_every_page.py goes to every place and away from it.
+# tests/ui/test_every_page.py opens and leaves every place.
 WALKS = {
     "text": st.text(max_size=40),
     "target": st.text(max_size=40),
@@ -56,7 +58,7 @@ test_any_way_through_the_pages_keeps_the_address = few(25)(given(**WALKS)(keeps_
 test_two_thousand_ways_keep_the_address = many(2_000)(given(**WALKS)(keeps_address))
 
 
-def test_address_without_a_sentence_uses_the_first_example():
+def test_url_without_a_sentence_uses_the_first_example():
     test = opened("pages/what_mattered.py", mattered_part="writers")
     assert healthy(test)
     assert test.segmented_control("mattered_part").value == "writers"
@@ -81,7 +83,7 @@ def test_pins_are_kept_separately_for_each_attention_kind():
     assert pinned(test.switch_page(ENCODER).run()) == ([2], [1, 3])
 
 
-def test_old_address_applies_its_pins_to_the_kind_of_its_page():
+def test_pins_in_an_old_url_apply_to_the_attention_kind_of_its_page():
     test = opened(CROSS, text=DREAM, rows="2", columns="1")
     assert pinned(test) == ([2], [1])
     assert test.query_params["cross_rows"] == "2" and "rows" not in test.query_params
@@ -99,8 +101,8 @@ def test_old_address_applies_its_pins_to_the_kind_of_its_page():
         ("cross_attention", {"layer": "2", "rows": "2"}),
     ],
 )
-def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatch, page, link):
-    """A different address would add a step to the browser's history."""
+def test_link_to_a_figure_opens_the_same_url_that_its_page_sets(monkeypatch, page, link):
+    """A different URL would add an entry to the browser history."""
     address = {TEXT: DREAM, "head": "2", **link}
     test = opened(text=DREAM)
     test.session_state["_opened_by_drawing"] = [page, address]
@@ -113,24 +115,24 @@ def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatc
     assert went == {f"pages/{page}.py": written} and written.keys() != address.keys()
 
 
-def test_pins_are_dropped_with_their_sentence():
+def test_pins_are_dropped_when_the_sentence_changes():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", cross_rows="1")
     # This sentence opens at the same head.
     submit(test, "I have a cat.")
     assert healthy(test) and not [name for name in test.query_params if "rows" in name]
-    # The browser releases the pins itself, so the server does not ask it to.
+    # The browser releases the pins itself, so the server does not request it.
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"] == headers(test.run())[0]["asked"]
     test.switch_page(CROSS).run()
     assert pinned(test) == ([], [])
 
 
-def test_pins_of_target_tokens_are_dropped_with_their_translation():
+def test_pins_on_target_tokens_are_dropped_when_the_translation_changes():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", decoder_rows="1", cross_columns="1")
     before = headers(test)[0]["asked"]["number"]
     submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["encoder_rows"] == "2"
     assert "decoder_rows" not in test.query_params and "cross_columns" not in test.query_params
-    # The browser released the pins, and receives a new request.
+    # The browser has released these pins, and receives a new request.
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"]["number"] > before
 
 
@@ -153,17 +155,17 @@ def test_decoding_settings_are_kept_with_the_translation_they_produced():
 
 
 def test_requests_to_the_browser_have_increasing_numbers():
-    """A page that stayed open during a server restart answers only to a number that it has not received."""
+    """A page that stayed open during a server restart ignores request numbers that it has already received."""
     first, second = (headers(opened(ENCODER, text=DREAM))[0]["asked"]["number"] for _ in range(2))
     assert second > first
 
 
-def test_late_pin_does_not_apply_to_the_next_sentence():
-    """A browser reports a choice a moment after it was made; by then it may show another sentence."""
+def test_pin_that_arrives_late_does_not_apply_to_the_next_sentence():
+    """The browser reports a choice with a short delay; by then, it may show another sentence."""
     test = opened(ENCODER, text=DREAM)
     late = {**headers(test)[0]["asked"]["choice"], "rows": [4], "id": headers(test)[0]["id"]}
     submit(test, "I have a car.")
-    # This head differs from the page's first head, which is in no address.
+    # This head differs from the page's default head, which the URL omits.
     late["layer"] = (headers(test)[0]["asked"]["choice"]["layer"] + 1) % 6
     (node,) = (node for node in test.get("bidi_component") if node.proto.id.endswith("encoder_browser"))
     tell(test, node, {"choice": late})
@@ -172,8 +174,8 @@ def test_late_pin_does_not_apply_to_the_next_sentence():
     assert test.query_params["encoder_rows"] == "4"
 
 
-def test_late_choice_wins_over_a_newer_server_request():
-    """A browser reports a choice a moment after it was made; by then the server may have requested another."""
+def test_choice_that_arrives_late_overrides_a_newer_server_request():
+    """The browser reports a choice with a short delay; by then, the server may have requested another choice."""
     test = opened(ENCODER, text=DREAM)
     asked = headers(test)[0]["asked"]
     chosen = {**asked["choice"], "layer": (asked["choice"]["layer"] + 1) % 6, "id": headers(test)[0]["id"]}
@@ -186,8 +188,8 @@ def test_late_choice_wins_over_a_newer_server_request():
         assert (now["number"] > asked["number"], now["choice"]["layer"] == chosen["layer"]) == (again, again)
 
 
-def test_choice_sent_with_an_old_address_is_not_treated_as_a_link():
-    """A browser may report a choice, even an unchanged one, before it has the latest address."""
+def test_choice_sent_with_an_old_url_is_not_treated_as_a_link():
+    """The browser may report a choice, even an unchanged one, before it receives the latest URL."""
     test = opened(ENCODER, text=DREAM)
     older = dict(test.query_params)
     choice = {**headers(test)[0]["asked"]["choice"], "id": headers(test)[0]["id"]}
@@ -212,7 +214,7 @@ def test_select_boxes_show_the_choice_while_text_is_unsent():
     assert typed(test, "another") == "" and box(test, "another")["asked"] > before
 
 
-def test_invalid_box_value_is_ignored():
+def test_invalid_value_from_a_text_box_is_ignored():
     test = opened(ENCODER, text=DREAM)
     for sent in (None, 3, ["x"], {"text": "x"}):
         submit(test, sent)
@@ -220,7 +222,7 @@ def test_invalid_box_value_is_ignored():
 
 
 def test_lone_surrogate_from_a_browser_causes_no_error():
-    """JSON from a component can hold one; no page and no address can show it."""
+    """JSON from a component can contain a lone surrogate, which no page and no URL can show."""
     test = opened()
     submit(test, "I have a \ud800 dream.")
     assert healthy(test) and typed(test) == "I have a \ufffd dream."
@@ -244,7 +246,7 @@ def test_lone_surrogate_from_a_browser_causes_no_error():
     ],
 )
 def test_select_box_is_recreated_when_a_new_sentence_changes_its_options(narrow_app, page, address, kept):
-    """A browser would keep showing and sending the label of an old option."""
+    """Otherwise, the browser would keep showing and sending the label of an old option."""
     test = opened(f"pages/{page}.py", text=DREAM, **address)
     before = {each.id: each for each in test.selectbox}
     submit(test, "My brother reads a book.")
@@ -261,8 +263,8 @@ def test_select_box_is_recreated_when_a_new_sentence_changes_its_options(narrow_
         ("change_attention", "edit_hidden_target", {}),
     ],
 )
-def test_buttons_for_equal_words_have_different_labels(narrow_app, page, key, address):
-    """A browser identifies the clicked button by its label."""
+def test_buttons_for_repeated_words_have_different_labels(narrow_app, page, key, address):
+    """The browser identifies a clicked button by its label."""
     test = opened(f"pages/{page}.py", text="I see a dog and a cat and a bird.", target="der Hund der der", **address)
     (buttons,) = (each for each in test.button_group if each.key == key)
     labels = [each.content for each in buttons.proto.options]

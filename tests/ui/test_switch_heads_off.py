@@ -1,5 +1,3 @@
-"""Tests of the "Switch heads off" page, driven without a browser."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -16,7 +14,7 @@ PAGE = "pages/switch_heads_off.py"
 
 
 def switches(test):
-    """Return the component, and its message."""
+    """Return the switchboard component and its message."""
     (found,) = messages(test, "boards")
     return found
 
@@ -45,14 +43,14 @@ def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
 
 
 @pytest.mark.parametrize("value", ["99999", "cross.7.1"])
-def test_invalid_head_changes_nothing(value):
+def test_invalid_url_values_switch_no_head_off(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
-    # This head exists in a larger model, but not in this one.
+    # This head exists only in a larger model.
     assert switches(test)[1]["off"] == "none"
 
 
-def test_page_opens_unchanged_and_offers_heads_that_change_the_words():
+def test_page_opens_with_all_heads_on_and_offers_heads_that_change_the_words():
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and switches(test)[1]["off"] == "none" and "All heads are on" in texts(test)
     offer = test.button(key="off_try")
@@ -74,9 +72,9 @@ def test_invalid_switch_messages_are_ignored():
         assert healthy(test) and switches(test)[1]["off"] == "cross.1.8", value
 
 
-def test_run_uses_the_chosen_replacement_and_gate_of_a_head(shipped):
+def test_model_run_uses_the_chosen_replacement_and_gate_of_a_head(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
-    # Weights cannot be more than uniform.
+    # Attention cannot be more than uniform, so the gate is limited to 1.
     assert healthy(test) and switches(test)[1]["changed"] == "at a gate of 1"
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="mean", off_gate="0.5")
     assert healthy(test) and "at a gate of 0.5" in texts(test)
@@ -86,7 +84,7 @@ def test_run_uses_the_chosen_replacement_and_gate_of_a_head(shipped):
 
 
 @pytest.mark.thorough
-def test_head_is_replaced_by_its_output_for_other_sentences(shipped):
+def test_resampling_replaces_a_head_with_its_output_for_other_sentences(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="resample", off_seed="2")
     assert healthy(test) and figures(test) == (0, 2)
     off = Interventions({("cross", 5, 4): 0.0}, "resample", seed=2)
@@ -100,15 +98,15 @@ def test_head_is_replaced_by_its_output_for_other_sentences(shipped):
 
 
 def measured_worst(numbers):
-    """Return the head whose removal costs most."""
+    """Return attention kind, layer and head of the head whose removal costs most; layer and head are 0-based."""
     row = numbers.loc[numbers["measured"].idxmin()]
     (kind,) = (kind for kind, title in TITLES.items() if title == row["kind"])
     return kind, int(row["layer"]) - 1, int(row["head"]) - 1
 
 
-def test_every_head_is_measured_on_demand(shipped):
+def test_importance_of_every_head_is_measured_on_demand(shipped):
     test = opened(PAGE, text=DREAM)
-    # The text leads from the top of the page to a section far below.
+    # The button at the top of the page opens a section far below.
     next(button for button in test.button if button.label == "What is every head worth?").click().run()
     assert test.toggle("off_importance").value
     assert healthy(test) and figures(test) == (0, 6)
@@ -128,11 +126,11 @@ def test_every_head_is_measured_on_demand(shipped):
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
-# The shipped model takes ten times as long as the narrow one.
+# The shipped model takes ten times as long as the narrow model.
 @pytest.mark.thorough
-def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
+def test_heads_are_removed_on_demand_and_recorded_scores_are_charted(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
-    # The curves are this sentence, BLEU and chrF.
+    # The charts show this sentence, BLEU and chrF.
     assert healthy(test) and figures(test) == (0, 3)
     numbers = table(test, "last removed", "log-probability")
     assert len(numbers) == 5 * 145
@@ -146,13 +144,13 @@ def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
 
 
 @pytest.mark.thorough
-def test_long_sentence_is_measured_only_on_demand(narrow_app):
+def test_heads_are_measured_only_on_demand_for_a_long_sentence(narrow_app):
     test = opened(PAGE, text="The old man gave his dog a bone yesterday. " * 5, **GIVEN, off_heads="cross.1.8")
     assert healthy(test) and figures(test) == (0, 2)
     assert not test.toggle("off_importance").value
 
 
-def test_page_scores_the_translation_that_the_user_gave(shipped):
+def test_page_scores_the_user_translation(shipped):
     test = opened(PAGE, text=DREAM, target="Ich träume.", off_heads="cross.1.8")
     assert healthy(test) and "Your own translation" in texts(test)
     off = Interventions(gates={("cross", 0, 7): 0.0})
@@ -162,7 +160,7 @@ def test_page_scores_the_translation_that_the_user_gave(shipped):
 
 @pytest.mark.thorough
 def test_page_with_a_long_sentence_sends_less_than_three_megabytes(narrow_app):
-    """Counts the messages of one run: a byte per pixel of the switches, and 16 bits per weight of both maps."""
+    """Adds up the messages of one script run: a byte per pixel of the switches, and 16 bits per weight of both maps."""
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)
     test = opened(PAGE, text=f"{' '.join(words)}.", target="Der alte Hund sieht. " * 20, off_heads="cross.1.8")
     assert healthy(test)

@@ -1,4 +1,4 @@
-"""Tests of the format of number tables, and that they are drawn only on request."""
+"""Tests that tables have uniform decimals and are drawn only on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXT = "The old man gave his dog a bone."
 
 
 @pytest.mark.thorough
-def test_decimals_are_uniform_within_a_table_of_draws():
+def test_table_of_resampling_draws_has_uniform_decimals():
     """tests/ui/test_every_page.py checks the tables that every page has."""
     test = opened("pages/switch_heads_off.py", text=TEXT, off_heads="cross.6.5", off_mode="resample")
     assert healthy(test)
@@ -30,7 +30,7 @@ def test_decimals_are_uniform_within_a_table_of_draws():
         *(pytest.param(page, marks=pytest.mark.thorough) for page in ("what_mattered", "language_model")),
     ],
 )
-def test_numbers_of_a_figure_are_drawn_on_demand(narrow_app, page):
+def test_table_with_the_numbers_of_a_figure_is_shown_on_demand(narrow_app, page):
     test = opened(f"pages/{page}.py", text=TEXT, **GIVEN)
     before = [len(test.dataframe), len(test.code)]
     expand(test)
@@ -40,7 +40,7 @@ def test_numbers_of_a_figure_are_drawn_on_demand(narrow_app, page):
     assert len(test.dataframe) > before[0], "they stay"
 
 
-def test_check_finds_tables_with_non_uniform_decimals():
+def test_table_check_finds_non_uniform_decimals():
     table = pd.DataFrame({"step": [0, 1], "layer": [1, 2], "weight": [0.5, 0.25], "norm": [1.5, 2.0]})
 
     def config(**forms):

@@ -1,5 +1,3 @@
-"""Tests of the "Training lab" page, driven without a browser."""
-
 from __future__ import annotations
 
 import threading
@@ -19,20 +17,19 @@ from tests.ui.driver import GIVEN, expand, healthy, opened, submit, tell, texts
 from transformer.tasks.trainer import TaskTrainer
 
 PAGE = "pages/training_lab.py"
-# Small enough for a test.
+# Settings of a training run that is small enough for a test.
 SMALL = {"lab_task": "addition", "lab_width": "32", "lab_items": "8", "lab_steps": "20", "text": "x"}
 
 
 @pytest.fixture(autouse=True)
-def nobody_else(monkeypatch):
-    """Isolate this test's training runs."""
+def isolated_training_runs(monkeypatch):
     monkeypatch.setattr(own_training, "TRAININGS", Trainings())
     monkeypatch.setattr(own_training, "prepare", lambda: None)
 
 
 @pytest.fixture
-def unrecorded(monkeypatch, tmp_path):
-    """Remove all recorded training runs, so that the page begins one."""
+def no_recorded_runs(monkeypatch, tmp_path):
+    """Hide all recorded training runs, so that the page starts a new one."""
     monkeypatch.setattr(own_training, "recorded_run", partial(recorded_run, folder=tmp_path))
 
 
@@ -42,7 +39,7 @@ def component(test: AppTest):
 
 
 def session_config(test: AppTest):
-    """Return the settings with which a training would begin."""
+    """Return the settings of the next training run."""
     return test.session_state[session.STATE].of(LabParams).config
 
 
@@ -51,7 +48,7 @@ def film(test: AppTest) -> dict:
 
 
 def learned(test: AppTest) -> AppTest:
-    """Rerun the page until the training has ended; each run is a slice."""
+    """Rerun the page until training has ended; each script run trains for some steps."""
     for _ in range(40):
         if not film(test)["running"]:
             return test
@@ -59,7 +56,7 @@ def learned(test: AppTest) -> AppTest:
     raise AssertionError("the training goes on")
 
 
-def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
+def test_page_opens_with_a_recorded_training_run_and_computes_nothing(monkeypatch):
     def never(*_, **__):
         raise AssertionError("nothing is computed")
 
@@ -69,15 +66,15 @@ def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
     shown = film(test)
     assert shown["id"] == "recorded reverse" and len(shown["at"]) == 101 and not shown["running"]
     assert "attention-atlas tasks train reverse" in texts(test)
-    # A new user reads what it is, and sees no button that would silently leave the recording.
+    # A new user learns that this is a recording, and no button leaves the recording unnoticed.
     assert "This is a recording** of a finished training run" in texts(test)
     offered = {button.key: button.label for button in test.button}
     assert offered["lab_start"] == "Train live" and not {"lab_step", "lab_reset"} & {*offered}
     assert "mirror" in " ".join(event["text"] for event in shown["events"])
 
 
-@pytest.mark.usefixtures("unrecorded")
-def test_user_can_start_pause_resume_and_restart_a_training():
+@pytest.mark.usefixtures("no_recorded_runs")
+def test_user_can_start_pause_resume_and_restart_a_training_run():
     test = opened(PAGE, **SMALL)
     assert healthy(test) and film(test)["at"] == [0] and film(test)["id"] == "own 1"
     assert "This is your own training run" in texts(test)
@@ -95,8 +92,8 @@ def test_user_can_start_pause_resume_and_restart_a_training():
     assert film(test)["at"] == [0] and film(test)["id"] == "own 2"
 
 
-@pytest.mark.usefixtures("unrecorded")
-def test_changed_training_settings_apply_to_the_next_training():
+@pytest.mark.usefixtures("no_recorded_runs")
+def test_changed_training_settings_apply_to_the_next_training_run():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
     test.number_input("lab_heads").set_value(4).run()
@@ -118,7 +115,7 @@ def test_every_task_can_be_chosen():
         assert task in texts(test) or film(test)["at"] == [0] or film(test)["id"].startswith("recorded")
 
 
-def test_settings_of_the_recorded_training_can_be_copied():
+def test_settings_of_the_recorded_training_run_can_be_copied():
     test = opened(PAGE, text="x", lab_task="addition-reversed")
     run = recorded_run("addition-reversed")
     assert film(test)["id"] == "recorded addition-reversed" and "The recorded training has 4 heads" in texts(test)
@@ -147,14 +144,14 @@ def test_grokking_is_shown_with_its_spectrum():
 
 def test_backpropagation_page_links_to_the_training_lab(narrow_app):
     test = opened("pages/backpropagation.py", text="I have a dream.", **GIVEN)
-    # AppTest does not follow page changes.
+    # AppTest does not follow page changes, so switch the page here.
     test.button("backward_lab").click().run()
     test.switch_page(PAGE).run()
     assert healthy(test) and test.query_params["lab_optimizer"] == "adam-by-hand"
     assert test.selectbox("lab_optimizer").value == "adam-by-hand"
 
 
-def test_user_chooses_moment_and_head_in_the_film():
+def test_user_can_choose_a_training_step_and_a_head_in_the_film():
     test = opened(PAGE, text="x")
     view = {"moment": 236, "score": "mirror", "encoder": 2, "decoder": 0, "cross": 1}
     tell(test, component(test), {"view": view})
@@ -182,7 +179,7 @@ def test_user_chooses_moment_and_head_in_the_film():
         assert healthy(test)
 
 
-def test_typed_item_is_answered_by_the_model_at_the_displayed_step():
+def test_model_at_the_displayed_step_answers_a_typed_task_item():
     test = opened(PAGE, text="x")
     submit(test, "a b c d e f", "lab_item")
     assert healthy(test) and "**fedcba**: :green-background[right]" in texts(test) and "step 400" in texts(test)
@@ -193,7 +190,7 @@ def test_typed_item_is_answered_by_the_model_at_the_displayed_step():
     assert ":green-background[right]" in texts(linked)
 
 
-def test_invalid_item_is_reported_and_stays_in_the_box():
+def test_invalid_task_item_is_reported_and_stays_in_the_text_box():
     test = opened(PAGE, text="x")
     for typed, message in (
         ("xyz", "only the letters a to p"),
@@ -213,8 +210,8 @@ def test_invalid_item_is_reported_and_stays_in_the_box():
         assert healthy(test), typed
 
 
-@pytest.mark.usefixtures("unrecorded")
-def test_diverging_training_is_reported_and_keeps_its_progress():
+@pytest.mark.usefixtures("no_recorded_runs")
+def test_diverging_training_run_is_reported_and_keeps_its_progress():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
     (training,) = own_training.TRAININGS._all.values()
@@ -223,14 +220,14 @@ def test_diverging_training_is_reported_and_keeps_its_progress():
     test.run()
     assert healthy(test, warned=True) and "lower learning rate" in test.warning[0].value
     assert not film(test)["running"] and len(film(test)["losses"]) == 1
-    # A new attempt starts from the beginning.
+    # Training again starts from step 0.
     test.button("lab_start").click().run()
     assert healthy(test) and film(test)["id"] == "own 2"
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("unrecorded")
-def test_third_concurrent_training_waits_for_its_turn():
+@pytest.mark.usefixtures("no_recorded_runs")
+def test_third_concurrent_training_run_waits_for_its_turn():
     everybody = [opened(PAGE, **SMALL, lab_seed=str(seed)) for seed in (1, 2, 3)]
     for test in everybody:
         test.number_input("lab_steps").set_value(3_000).run()
@@ -242,8 +239,8 @@ def test_third_concurrent_training_waits_for_its_turn():
     assert not everybody[2].info and film(everybody[2])["losses"]
 
 
-@pytest.mark.usefixtures("unrecorded")
-def test_dropped_training_is_reported():
+@pytest.mark.usefixtures("no_recorded_runs")
+def test_training_run_that_was_dropped_is_reported():
     test = opened(PAGE, **SMALL)
     own_training.TRAININGS.leave(test.session_state[own_training.TAB])
     test.run()
@@ -251,15 +248,15 @@ def test_dropped_training_is_reported():
     assert not test.run().info
 
 
-@pytest.mark.usefixtures("unrecorded")
-def test_leaving_the_page_pauses_the_training_and_ends_its_thread():
+@pytest.mark.usefixtures("no_recorded_runs")
+def test_leaving_the_page_pauses_training_and_ends_its_thread():
     before = set(threading.enumerate())
     test = opened(PAGE, **SMALL)
     test.number_input("lab_steps").set_value(3_000).run()
     test.button("lab_start").click().run()
     test.switch_page("pages/about.py").run()
     (training,) = own_training.TRAININGS._all.values()
-    # Its thread ends after the step that it is taking.
+    # The training thread ends after its current step.
     for thread in set(threading.enumerate()) - before:
         thread.join(60)
     steps = training.trainer.step

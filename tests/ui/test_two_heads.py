@@ -1,4 +1,4 @@
-"""Tests of two compared heads of a model whose stacks have different depths."""
+"""Tests of comparing two heads in a model whose stacks have different depths."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ show_two_heads(compared_translator(Translator.load(Path({folder!r}), "cpu")), st
 
 @pytest.mark.parametrize(("kind", "layers"), [("encoder", 2), ("decoder", 3), ("cross", 3)])
 def test_chosen_layer_is_limited_to_the_depth_of_its_stack(model_folder, kind, layers):
-    """The model has 2 encoder and 3 decoder layers; by default the page compares the sixth."""
+    """The model has 2 encoder and 3 decoder layers; the URL names layer 6."""
     test = AppTest.from_string(SCRIPT.format(folder=str(model_folder)), default_timeout=60)
     test.query_params["text"] = "x"
     for name in "ab":
@@ -39,7 +39,7 @@ def test_chosen_layer_is_limited_to_the_depth_of_its_stack(model_folder, kind, l
     assert f"layer {layers}, head 1" in drawn_maps(test)[0]["title"]
 
 
-def test_caption_adds_numbers_to_tell_repeated_words_apart(model_folder):
+def test_caption_numbers_repeated_words(model_folder):
     test = AppTest.from_string(SCRIPT.format(folder=str(model_folder)), default_timeout=60)
     for name, head in (("a", 1), ("b", 2)):
         test.query_params[f"compare_{name}"] = f"encoder.1.{head}.words.the the the the"

@@ -1,5 +1,3 @@
-"""Tests of the "What mattered" page: every part and every control, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import math
@@ -17,18 +15,18 @@ from transformer.values.decoding_settings import DecodingSettings
 
 PAGE = "pages/what_mattered.py"
 TIRED = "The animal didn't cross the street because it was too tired."
-# The sentence has a word of several tokens. The translation is for the narrow model, whose own is long and meaningless.
+# The sentence has a word of several tokens. A translation is given, because the narrow model's own is long and
+# meaningless.
 SHORT = {"text": "I like marmalade.", "target": "Ich mag Marmelade."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
 
 
 def app(**address: str) -> AppTest:
-    """Return the page, opened with a sentence."""
     return opened(PAGE, **{"text": TIRED, **address})
 
 
 def rows(test: AppTest, **chosen: object) -> list[float]:
-    """Return the scores of the table below the strip."""
+    """Return the scores in the table below the strip, for rows with the given column values."""
     numbers = table(test, "method", "side", "score")
     for column, value in chosen.items():
         numbers = numbers[numbers[column] == value]
@@ -40,7 +38,7 @@ def trace(shipped):
     return shipped.trace(TIRED, details=True)
 
 
-def test_displayed_attributions_equal_the_library(shipped, trace):
+def test_displayed_attributions_match_the_library(shipped, trace):
     test = app(mattered_explained="9")
     assert healthy(test) and test.button_group("mattered_word").value == "9"
     titles = {"frozen_gradient": "Frozen gradient", "erasure": "Erasure", "weights": "Attention weights"}
@@ -61,7 +59,7 @@ def test_page_opens_with_a_word_on_which_attention_weights_and_erasure_disagree(
 
 
 @pytest.mark.thorough
-def test_chosen_word_all_words_and_tokens_are_in_the_address(narrow_app):
+def test_selected_word_and_token_option_are_stored_in_the_url(narrow_app):
     test = app(**SHORT)
     test.button_group("mattered_word").set_value("2").run()
     assert healthy(test) and test.query_params["mattered_explained"] == "2" and "**mag**" in texts(test)
@@ -98,7 +96,7 @@ def test_word_is_contrasted_with_another_word(shipped, trace):
     assert "mattered_against" not in test.query_params, "a candidate belongs to its word"
 
 
-def test_answers_lead_to_the_comparison_of_methods(narrow_app):
+def test_answers_link_to_the_comparison_of_methods(narrow_app):
     test = opened(PAGE, **SHORT)
     test.button("mattered_agree").click().run()
     assert healthy(test) and test.query_params["mattered_part"] == "agreement"
@@ -116,7 +114,7 @@ def test_components_add_up_to_the_logit_and_the_largest_head_is_a_link():
     assert any(label.startswith(f"Open layer {layer}, head {head} of") for label in labels)
 
 
-def test_words_are_deleted_on_demand(narrow_app):
+def test_deletion_of_words_is_measured_on_demand(narrow_app):
     test = app(**SHORT, mattered_part="agreement", mattered_explained="2", mattered_method="rollout")
     assert healthy(test) and not any("most important first" in each.value.columns for each in expand(test).dataframe)
     # The agreement over many sentences is recorded only for the shipped model.
@@ -139,7 +137,7 @@ def test_page_shows_the_recorded_agreement_over_many_sentences():
 
 
 @pytest.mark.thorough
-def test_wrong_prefix_can_be_forced_and_removed(shipped):
+def test_user_can_force_and_remove_a_wrong_prefix(shipped):
     test = app(mattered_part="sides")
     before = table(test, "share")
     test.selectbox("mattered_beginning").set_value("Die Musik").run()

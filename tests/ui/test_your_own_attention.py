@@ -25,12 +25,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_json_file_in_the_folder_is_shown(folder):
+def test_attention_from_a_json_file_is_shown(folder):
     test = opened(PAGE, own_file="bert.json")
     assert healthy(test) and "This head mostly looks at" in texts(test)
 
 
-def test_invalid_file_gets_one_message(folder):
+def test_invalid_attention_file_causes_a_single_message(folder):
     test = opened(PAGE, own_file="broken.npz")
     (warning,) = test.warning
     assert "broken" in warning.value and not test.exception
@@ -38,6 +38,6 @@ def test_invalid_file_gets_one_message(folder):
 
 @pytest.mark.parametrize("part", PAGES["compare_heads"].parts)
 def test_compare_heads_page_shows_attention_from_a_file(folder, part):
-    """Except where the part needs a model."""
+    """Parts that need a model show a message instead."""
     test = opened(COMPARE, subject="own", own_file="bert.json", compare_part=part)
     assert healthy(test) and bool(test.info) == (part in ("two_heads", "models"))

@@ -1,5 +1,3 @@
-"""Tests of the command `align`."""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -23,7 +21,7 @@ def pairs(tmp_path):
     return path
 
 
-def test_shipped_model_writes_the_recorded_output(pairs, run_main):
+def test_align_command_with_the_shipped_model_gives_the_recorded_output(pairs, run_main):
     done = run_main(main, pairs, "--device", "cpu")
     assert done.stdout == "0-0 1-1 2-2 3-3\n\n0-0 1-1 2-2 3-3 4-4 5-5\n"
     assert done.stderr == (
@@ -32,7 +30,7 @@ def test_shipped_model_writes_the_recorded_output(pairs, run_main):
     )
 
 
-def test_dictionary_has_every_link_of_the_table_once(pairs, model_folder, run_main):
+def test_dictionary_lists_every_alignment_link_once(pairs, model_folder, run_main):
     table, counted = (
         run_main(main, pairs, "--format", name, "--model", model_folder, *NAMED) for name in ("tsv", "dictionary")
     )
@@ -52,7 +50,7 @@ def test_align_command_without_targets_uses_its_own_translations(tmp_path, model
     assert [row[4] for row in rows] == [token.text for each in written for token in each if not token.special]
 
 
-def test_error_rate_is_printed(pairs, tmp_path, run_main):
+def test_alignment_error_rate_is_printed(pairs, tmp_path, run_main):
     path = tmp_path / "gold.txt"
     path.write_text("0-1 1-0 2-3 3-2\n\n0-0 1-1 2-2 3-3 4-4 5-5\n", encoding="utf-8")
     done = run_main(main, pairs, "--device", "cpu", "--gold", path)
@@ -75,13 +73,13 @@ def test_alignment_error_rate_covers_all_lines(tmp_path, gold, first, rate):
     assert noted(tmp_path / "gold.txt", gold, first).error_rate() == rate
 
 
-def test_gold_with_a_line_per_link_is_read(tmp_path):
-    """By hand: A has 4 links, S has 3, A and S share 2, A and P share 3, so the AER is 1 - 5 / 7."""
+def test_gold_file_with_one_link_per_line_is_read(tmp_path):
+    """By hand: of 4 predicted links, 2 are among the 3 sure and 3 among the possible links, so the AER is 1 - 5 / 7."""
     found = noted(tmp_path / "gold.txt", "0001 1 1 S\n1 2 2 P 0.5\n1 2 0\n\n2 1 1\n2 1 2 S\n")
     assert found.error_rate() == pytest.approx(1 - 5 / 7)
 
 
-def test_unaligned_line_counts_as_missing_its_sure_links(tmp_path):
+def test_line_without_alignments_counts_as_missing_its_sure_links(tmp_path):
     found = noted(tmp_path / "gold.txt", "0-0 1-1\n0-0 1-1\n0-0 1?1\n")
     found.note(2, None)
     assert found.error_rate() == pytest.approx(1 / 9)

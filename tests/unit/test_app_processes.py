@@ -1,4 +1,4 @@
-"""Tests of the command that starts several app processes behind one address."""
+"""Tests of the command that starts several app processes behind one port."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def port():
 
 
 def ask(port: int, cookie: str = "") -> str:
-    """Return the cookie that the app sets; empty for a client that already has one."""
+    """Return the cookie that the app sets, or an empty text for a client that already has one."""
     wish = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Cookie": cookie})
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         assert b'<div id="root">' in answer.read()
@@ -38,7 +38,7 @@ def ask(port: int, cookie: str = "") -> str:
 
 
 def is_warm(port: int, number: int) -> bool:
-    """Return whether a process has loaded everything that drawing a page needs."""
+    """Return whether a worker process has loaded everything needed to render a page."""
     wish = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Cookie": f"attention_atlas_{port}={number}"})
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         return b'data-seconds="0"' in answer.read()
@@ -58,7 +58,7 @@ def test_exited_process_is_restarted_and_ctrl_c_stops_all(port):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell's background processes ignore Ctrl-C, and so would the app of tests that run there.
+        # A shell's background processes ignore Ctrl-C, and child processes inherit this, so restore the default.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
@@ -71,7 +71,7 @@ def test_exited_process_is_restarted_and_ctrl_c_stops_all(port):
         first, second = app.children()
         assert {ask(port) for _ in range(4)} == {f"attention_atlas_{port}=0", f"attention_atlas_{port}=1"}
         first.kill()
-        # No user waits for the restart: its users move to the other process at once.
+        # No user waits for the restart: users of the dead process move to the other process at once.
         assert ask(port, f"attention_atlas_{port}=0") in (f"attention_atlas_{port}=1", "")
         until(lambda: len(app.children()) == 2 and first not in app.children())
         until(lambda: ask(port) == f"attention_atlas_{port}=0")
@@ -103,7 +103,7 @@ def test_startup_error_of_several_processes_is_reported_once(port):
     assert done.stderr.endswith("error: the app did not start\n")
 
 
-def test_exited_process_is_not_offered_to_users():
+def test_users_are_not_sent_to_an_exited_process():
     async def start() -> None:
         backend, listens, up = Backend(port=1), asyncio.Event(), asyncio.get_running_loop().create_future()
         await app_processes.keep_running(backend, ["--nonsense"], listens, up)
@@ -117,8 +117,8 @@ def test_exited_process_is_not_offered_to_users():
     [(["--processes=2"], "localhost"), (["--lecture=10.1.2.3", "--processes=1"], "0.0.0.0")],
     ids=["two", "lecture"],
 )
-def test_occupied_port_is_reported_on_one_line(monkeypatch, capsys, port, options, address):
-    """No address has been announced before."""
+def test_occupied_port_is_reported_in_one_line(monkeypatch, capsys, port, options, address):
+    """The app has not printed a URL before the error."""
     with socket.create_server(("127.0.0.1", port)):
         monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", str(port)])
         with pytest.raises(SystemExit) as ended:
@@ -138,7 +138,7 @@ def test_occupied_port_is_reported_on_one_line(monkeypatch, capsys, port, option
     ],
     ids=" ".join,
 )
-def test_invalid_number_of_processes_is_reported_on_one_line(monkeypatch, options):
+def test_invalid_number_of_processes_is_reported_in_one_line(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])
     with pytest.raises(SystemExit, match="^error: .*--processes.*$"):
         command_line.main()
@@ -146,7 +146,7 @@ def test_invalid_number_of_processes_is_reported_on_one_line(monkeypatch, option
 
 @pytest.mark.parametrize("port", ["85010", "-1", "0", "none", "²", "9" * 30])
 @pytest.mark.parametrize("options", [("--processes=2",), ("--processes=1",), ("--lecture=10.1.2.3",)], ids=" ".join)
-def test_invalid_port_is_reported_on_one_line(monkeypatch, options, port):
+def test_invalid_port_is_reported_in_one_line(monkeypatch, options, port):
     message = "^error: the app's port, .*, must be a number from 1 to 65535, not .*$"
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", port])
     with pytest.raises(SystemExit, match=message):
@@ -162,7 +162,7 @@ def test_suggested_port_is_valid():
         app_processes.listen("127.0.0.1", 65_535)
 
 
-def test_lecture_has_one_process_per_processor_if_memory_allows(monkeypatch):
+def test_lecture_starts_one_process_per_cpu_if_memory_allows(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
     for memory, count in (None, 4), (64_000_000_000, 4), (2_500_000_000, 2), (300_000_000, 1):
         monkeypatch.setattr(app_processes, "memory_available", lambda found=memory: found)
@@ -180,5 +180,5 @@ def test_lecture_has_one_process_per_processor_if_memory_allows(monkeypatch):
         ("", "http://localhost:8501"),
     ],
 )
-def test_printed_address_can_be_opened(address, expected):
+def test_printed_url_can_be_opened(address, expected):
     assert app_processes.url(address, 8501) == expected

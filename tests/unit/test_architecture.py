@@ -10,7 +10,7 @@ from pages.ui.params.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-# The folder of a page needs no row, because the registry of pages describes it.
+# Folders of single pages need no row, because the page registry describes them.
 PACKAGES = {
     f"{folder.relative_to(ROOT).as_posix()}/"
     for place in (ROOT / "transformer", ROOT / "pages" / "ui")
@@ -24,14 +24,14 @@ def test_every_file_named_in_the_document_exists():
     assert names and not [name for name in names if "NAME" not in name and not (ROOT / name).exists()]
 
 
-def test_every_package_has_one_row():
+def test_every_package_has_one_row_in_the_document():
     rows = Counter(re.findall(r"^\| `((?:transformer|pages/ui)/\w+/)` \|", TEXT, flags=re.MULTILINE))
     remedy = "docs/architecture.md needs one row for each package: | `PACKAGE/` | contents |"
     assert rows.keys() == PACKAGES and set(rows.values()) == {1}, remedy
 
 
 def test_every_module_has_a_docstring():
-    """The first line of the docstring replaces a list of all files."""
+    """The first lines of the docstrings replace a list of all files in the document."""
     silent = [
         path.relative_to(ROOT).as_posix()
         for folder in ("transformer", "attention_atlas", "pages")

@@ -1,4 +1,4 @@
-"""Tests that a file that cannot be written is reported by name, in one line, and never left half written."""
+"""Tests that an unwritable file is reported by name, in one line, and is never left half written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.files.atomic_writes import atomic_file, check_output, write_tex
 
 @pytest.fixture
 def files(tmp_path, model_folder, tokenizer):
-    """Input files for the commands below."""
+    """Arguments and input files for the commands below."""
     (tmp_path / "pairs.tsv").write_text("".join(f"the dog {n}\tder Hund {n}\n" for n in range(40)), encoding="utf-8")
     (tmp_path / "dev.tsv").write_text("a cat\teine Katze\n", encoding="utf-8")
     (tmp_path / "given").mkdir()
@@ -103,7 +103,7 @@ def files(tmp_path, model_folder, tokenizer):
         ("translate", 10, "dog.npz"),
     ],
 )
-def test_full_disk_is_reported_with_the_file(files, tmp_path, run_main, name, room, file, caplog):
+def test_full_disk_error_names_the_file(files, tmp_path, run_main, name, room, file, caplog):
     caplog.set_level(logging.CRITICAL)
     main, *arguments = files[name]
     with full_disk(room):
@@ -121,7 +121,7 @@ def test_write_that_failed_on_a_full_disk_succeeds_after_freeing_space(files, ru
     assert run_main(main, *arguments).returncode == 0
 
 
-def test_old_file_survives_any_failure_of_the_new_one(tmp_path):
+def test_old_file_survives_any_failure_while_writing_the_new_one(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     with pytest.raises(ZeroDivisionError), atomic_file(path) as file:
@@ -131,7 +131,7 @@ def test_old_file_survives_any_failure_of_the_new_one(tmp_path):
 
 
 def test_replaced_file_has_the_usual_permissions(tmp_path):
-    """Holds even if the code that wrote it made it private."""
+    """The code that wrote the file may have made it private."""
     (tmp_path / "other.txt").touch()
     with atomic_file(tmp_path / "a.txt") as file:
         file.write_text("new")
@@ -141,7 +141,7 @@ def test_replaced_file_has_the_usual_permissions(tmp_path):
 
 @pytest.fixture
 def no_files(tmp_path):
-    """Return paths that cannot be output files, and the message for each."""
+    """Return paths that cannot be output files, with the expected message for each."""
     (tmp_path / "file").touch()
     return {
         tmp_path: "is a folder: name a file",
@@ -174,7 +174,7 @@ def test_unwritable_output_is_reported_before_anything_is_read_or_computed(comma
         assert done.stderr.count("\n") == 1 and "[Errno" not in done.stderr
 
 
-def test_folder_with_an_impossible_name_is_reported_on_one_line(tmp_path, model_folder, run_main):
+def test_folder_with_an_impossible_name_is_reported_in_one_line(tmp_path, model_folder, run_main):
     output = tmp_path / ("a" * 300)
     for main, *arguments in (
         (training, "average", "--models", model_folder, model_folder),

@@ -1,4 +1,4 @@
-"""Tests of the list of available models, and the one sentence about each unusable folder."""
+"""Tests of the list of available models, and of the message about each unusable folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from transformer.text.languages import language, write_languages
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path, model_folder):
-    """A folder models/en-ar, beside which the app is started."""
+    """The folder models/en-ar inside the folder from which the app is started."""
     monkeypatch.chdir(tmp_path)
     path = shutil.copytree(model_folder, tmp_path / "models" / "en-ar")
     write_languages(path, Languages(language("en"), language("ar")))
@@ -63,14 +63,14 @@ def test_folder_is_listed_with_its_languages(monkeypatch, folder, tmp_path):
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_first_whole_lines_of_a_corpus_are_read(folder, shift):
+def test_only_complete_lines_at_the_start_of_a_corpus_are_read(folder, shift):
     lines = [f"{'x' * shift}Große Äpfel, {number}." for number in range(300_000)]
     (folder / "sentences.txt").write_text("\n".join(lines), encoding="utf-8")
     found = model_folders()["en-ar"].sentences()
     assert 300 < len(found) < 1000 and list(found) == lines[: len(found)]
 
 
-def test_language_models_are_listed_in_the_same_order(monkeypatch, tmp_path, tiny_language_model):
+def test_language_models_and_translators_are_listed_in_the_same_order(monkeypatch, tmp_path, tiny_language_model):
     monkeypatch.chdir(tmp_path)
     for path in ("models/b", "models/a", f"models/{SHIPPED_LANGUAGE_MODEL}", "elsewhere/c", "elsewhere/b"):
         shutil.copytree(tiny_language_model, tmp_path / path)
@@ -112,7 +112,7 @@ def test_target_languages_are_read_from_the_vocabulary(folder):
         assert found.codes == codes and not found.problem, "what is wrong with it is said when it is loaded"
 
 
-def test_folder_with_the_shipped_models_name_does_not_replace_it(folder):
+def test_folder_named_like_the_shipped_model_does_not_replace_it(folder):
     folder.rename(folder.with_name(SHIPPED))
     assert list(model_folders()) == [SHIPPED] and model_folders()[SHIPPED].path == MODEL
 
@@ -140,7 +140,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_folder_problem_is_reported_on_one_line(folder, damage):
+def test_folder_problem_is_reported_in_one_line(folder, damage):
     change, said = DAMAGE[damage]
     change(folder)
     found = model_folders()["en-ar"]
@@ -154,7 +154,7 @@ def test_folder_problem_is_reported_on_one_line(folder, damage):
         model_folder("en-ar")
 
 
-def test_folder_names_that_cannot_be_in_an_address_are_reported(folder):
+def test_folder_names_that_cannot_be_in_a_url_are_reported(folder):
     folder.rename(folder.with_name("en ar!"))
     assert "rename it" in model_folders()["en ar!"].problem
     (folder.parent / ".cache").mkdir()
@@ -163,8 +163,8 @@ def test_folder_names_that_cannot_be_in_an_address_are_reported(folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="files have no such permissions")
-def test_folder_that_may_be_read_but_not_entered_is_skipped(monkeypatch, model_folder):
-    # Other users may not enter the folder of the tests.
+def test_readable_folder_that_cannot_be_entered_is_skipped(monkeypatch, model_folder):
+    # Other users may not enter pytest's folder, so use a separate temporary folder.
     with tempfile.TemporaryDirectory() as place:
         path = shutil.copytree(model_folder, Path(place) / "models" / "en-ar")
         os.chmod(place, 0o755)
@@ -173,7 +173,7 @@ def test_folder_that_may_be_read_but_not_entered_is_skipped(monkeypatch, model_f
         path.parent.chmod(0o644)
         user = os.geteuid()
         if user == 0:
-            # Root may enter everything.
+            # Root may enter every folder, so become an unprivileged user.
             os.seteuid(65_534)
         try:
             found = model_folders()
@@ -185,13 +185,13 @@ def test_folder_that_may_be_read_but_not_entered_is_skipped(monkeypatch, model_f
     assert [name for name, folder in found.items() if not folder.problem] == [SHIPPED]
 
 
-def test_unknown_name_is_reported(monkeypatch, tmp_path):
+def test_unknown_model_name_is_reported(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CheckpointError, match="no model “xx-yy”"):
         model_folder("xx-yy")
 
 
-def test_model_that_does_not_fit_is_rejected_with_both_numbers(tmp_path):
+def test_model_that_exceeds_memory_is_rejected_with_both_sizes(tmp_path):
     save_file({"a": torch.zeros(1000, 1000).half(), "b": torch.zeros(10)}, tmp_path / "weights", {"format": "pt"})
     assert memory_needed(tmp_path / "weights") == 10_000_140
     assert memory_needed(tmp_path) == memory_needed(tmp_path / "none") == 0
@@ -216,7 +216,7 @@ def test_free_memory_is_read_from_the_machine_and_its_container(tmp_path):
 
 
 def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
-    """The file gets one more tensor of a terabyte, which is a hole in a sparse file."""
+    """The file gets another tensor of one terabyte, as a hole in a sparse file."""
     path, extra = folder / "model.safetensors", 2**40
     whole = path.read_bytes()
     size = struct.unpack("<Q", whole[:8])[0]

@@ -1,4 +1,4 @@
-"""Tests of the allowed imports: the library never imports the user interface, which never uses tensors."""
+"""Tests of allowed imports: the library never imports the user interface, and the user interface never uses tensors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def module_name(path):
 
 
 def offenders(paths, forbidden):
-    """Return the forbidden imports, by the importing file."""
+    """Return the forbidden imports, by importing file."""
     found = {str(path.relative_to(ROOT)): [name for name in imported(path) if forbidden(name)] for path in paths}
     return {path: names for path, names in found.items() if names}
 
@@ -56,11 +56,11 @@ def test_library_does_not_import_the_user_interface():
     assert files("transformer") and offenders(files("transformer"), screen) == {}
 
 
-def test_user_interface_uses_no_tensor():
+def test_user_interface_does_not_use_tensors():
     screen = [*files("pages"), ROOT / "app.py"]
     assert len(screen) > 1 and offenders(screen, of_packages("torch")) == {}
     tensors = "transformer.model", "transformer.decoding"
-    # These modules hold only numbers and names.
+    # These modules contain only numbers and names, so the user interface may import them.
     plain = {
         "transformer.decoding.texts",
         *(
@@ -113,20 +113,20 @@ NO_TORCH = (
 )
 
 
-# Modules imported in order, and the libraries that must not be loaded by then.
+# Modules to import in this order, and the libraries that must not be loaded by then.
 LOADED_WITHOUT = (
     # Importing the library itself is cheap.
     ("transformer", ("torch", "numpy", "sentencepiece")),
     ("attention_atlas.command_line", ("torch", "numpy")),
     *((name, ("torch",)) for name in NO_TORCH),
-    # Everything before the first page: torch takes seconds to import; until then the screen shows "Starting the
+    # Everything before the first page. Importing torch takes seconds, during which the screen shows "Starting the
     # Transformer".
     ("pages.ui.shell.router", ("torch",)),
 )
 
 
 def test_libraries_are_imported_only_when_needed():
-    """All imports run to their end in a fresh interpreter."""
+    """Runs in a fresh interpreter, because this one has loaded every library."""
     code = f"""
 import sys
 for name, libraries in {LOADED_WITHOUT!r}:
@@ -138,7 +138,7 @@ for name, libraries in {LOADED_WITHOUT!r}:
     assert done.returncode == 0, done.stderr
 
 
-def test_every_page_goes_through_the_router_first():
+def test_every_page_imports_the_router_first():
     for path in (ROOT / "pages").glob("*.py"):
         if path.name == "__init__.py":
             continue
@@ -149,8 +149,10 @@ def test_every_page_goes_through_the_router_first():
         assert ast.unparse(first) == "ensure_router()", path.name
 
 
-def test_every_table_has_our_save_button():
-    """Streamlit's own would save a user's text as formulas; `client.disableDataExport` removes it."""
+def test_every_table_uses_our_own_save_button():
+    """Streamlit's own button would save user text as spreadsheet formulas; `client.disableDataExport` removes that
+    button.
+    """
     drawn = {
         str(path.relative_to(ROOT))
         for path in [*files("pages"), ROOT / "app.py"]
@@ -162,8 +164,10 @@ def test_every_table_has_our_save_button():
     assert settings["client"]["disableDataExport"]
 
 
-def test_one_function_writes_every_csv():
-    """`csv_text` escapes a user's text, so that it is no formula; in the browser, `exports.js` does the same."""
+def test_every_csv_is_written_by_one_function():
+    """`csv_text` escapes user text that a spreadsheet would read as a formula; `exports.js` does the same in the
+    browser.
+    """
     pages = [*files("pages"), ROOT / "app.py"]
     written = [
         str(path.relative_to(ROOT))
@@ -177,15 +181,15 @@ def test_one_function_writes_every_csv():
     assert [path.name for path in scripts if "text/csv" in path.read_text(encoding="utf-8")] == ["exports.js"]
 
 
-# Import of third-party models; it reads files that no other module sees.
+# Imports third-party models; these modules read file formats that no other module reads.
 INTEROP = ROOT / "transformer" / "interop"
-# Weights and settings of folders that other programs wrote, within limits.
+# Reads weights and settings from folders that other programs wrote, within limits.
 HUGGINGFACE_FILES = ROOT / "transformer" / "checkpoints" / "huggingface_files.py"
 COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 
 
-def test_nothing_is_unpickled():
-    """The exception is a weight file, by a typed command with a flag."""
+def test_no_module_unpickles_data():
+    """The exception is a PyTorch weight file, which only a command with a flag reads."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         text = path.read_text(encoding="utf-8")
         assert not {"pickle", "marshal", "shelve", "joblib", "dill"} & {name.split(".")[0] for name in imported(path)}
@@ -197,8 +201,8 @@ def test_nothing_is_unpickled():
             assert "pickle" not in text.replace("allow_pickle=False", ""), path.name
 
 
-def test_only_the_command_reads_third_party_models():
-    """A page loads the command's output or a GPT-2, and uses no network."""
+def test_only_the_import_command_reads_third_party_models():
+    """Pages load only the output of the import command or a GPT-2, and use no network."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         if path.parent != INTEROP and path != COMMAND:
             read = {name for name in imported(path) if name.startswith("transformer.interop")}
@@ -208,8 +212,8 @@ def test_only_the_command_reads_third_party_models():
 
 
 def test_only_the_model_server_and_a_cluster_need_ray():
-    """Checks the source; the test above checks loaded modules. One file configures Ray's start, before any other part
-    of Ray.
+    """Checks the source; another test checks loaded modules. One file configures Ray, and must be imported before the
+    rest of Ray.
     """
     server, cluster = (ROOT / "transformer" / "serving" / name for name in ("server.py", "ray_cluster.py"))
     assert "ray" in imported(cluster)
@@ -218,16 +222,16 @@ def test_only_the_model_server_and_a_cluster_need_ray():
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         names = {name.split(".")[0] for name in imported(path)}
         if path.parent == ROOT / "pages" / "ui" / "server":
-            # Streamlit's server uses it, too.
+            # The app extends Streamlit's server, which is built with starlette.
             names -= {"starlette"}
         assert path in (server, cluster) or not {"ray", "starlette", "pydantic"} & names, path
         assert path.stem == "serve" or "transformer.serving.server" not in set(imported(path)), path
 
 
-# Lessons show figures of all pages; Language model provides its subject to the scripts of two others.
+# Lessons show figures of all pages, and the scripts of two other pages use the subject from Language model.
 ABOVE_OTHER_PAGES = {"language_model", "lessons"}
-# Layers from the bottom up: packages and single files of the library, then of pages/ui. An import goes to a lower
-# layer, or stays in its own package. A `__main__` belongs to the commands, whichever package it starts.
+# Layers from the bottom up: packages and single files of the library, then of pages/ui. A module imports only from
+# lower layers and its own package. A `__main__` belongs to the commands, in whichever package it is.
 FLOORS = {
     "transformer": [
         {"errors", "generation"},
@@ -261,7 +265,7 @@ FLOORS = {
 
 
 @pytest.mark.parametrize("package", FLOORS)
-def test_every_import_goes_to_a_lower_layer(package):
+def test_modules_import_only_from_lower_layers(package):
     modules = {module_name(path): path for path in files(package.replace(".", "/"))}
     floor = {name: number for number, names in enumerate(FLOORS[package]) for name in names}
 
@@ -289,20 +293,20 @@ def test_every_import_goes_to_a_lower_layer(package):
 
 
 def test_only_one_module_handles_lecture_mode():
-    """Pages name their main figure; one place decides how it is shown alone."""
+    """Pages name their main figure; one module decides how lecture mode shows it alone."""
     knowing = {str(path.relative_to(ROOT)) for path in files("pages") if "pages.ui.params.lecture" in imported(path)}
     assert knowing == {"pages/ui/layout/roles.py", "pages/ui/lecture/bar.py", "pages/ui/params/state.py"}
 
 
 def test_library_consists_of_packages():
-    """A new contributor sees the configuration and the errors first; everything else is in a package."""
+    """A new contributor first sees the configuration and the errors; everything else is in a package."""
     loose = {path.stem for path in (ROOT / "transformer").glob("*.py")}
     assert loose == {"__init__", "__main__", "config", "errors", "generation"}
     assert [path.name for path in (ROOT / "pages" / "ui").glob("*.py")] == ["__init__.py"]
 
 
 def test_library_never_starts_the_user_interface():
-    """It uses neither an import nor a name, as `runpy` and a subprocess would take it."""
+    """Checks string constants too, because `runpy` and subprocesses take a program's name as a string."""
     for path in files("transformer"):
         started = {
             node.value.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Tests that a run reports its progress to its caller, and is cancelled by the check of no other caller."""
+"""Tests that a model run reports progress to its own caller, and that only this caller's check cancels it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OFF = Interventions(gates={("cross", 0, 0): 0.0})
 
 
 class Left(BaseException):
-    """Streamlit's exception in the thread of a page that the user left."""
+    """Stands for Streamlit's exception in the thread of a page that the user left."""
 
 
 def leave() -> None:
@@ -45,7 +45,7 @@ def sent_back(model):
     return lambda: sentence_gradients(weights, batch)
 
 
-# Functions that prepare a run of a model, and return it.
+# Functions that prepare a model run, and return a function that starts it.
 RUNS = {
     "translate": lambda model: lambda: model.translate(TEXT),
     "beam": lambda model: lambda: model.translate(TEXT, DecodingSettings("beam")),
@@ -68,7 +68,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_run_with_steps_can_be_cancelled(small_translator, name):
+def test_every_model_run_with_several_steps_can_be_cancelled(small_translator, name):
     run = RUNS[name](small_translator)
     steps = []
     with cancellable(lambda: steps.append(name)):
@@ -79,7 +79,7 @@ def test_every_run_with_steps_can_be_cancelled(small_translator, name):
     assert run() is not None, "what was set is gone with its block"
 
 
-def test_batches_of_patches_report_the_share_that_is_done(small_translator):
+def test_patch_batches_report_their_progress(small_translator):
     shares = []
     read = tuple(token.id for token in small_translator.trace(TEXT, TARGET).predicted_tokens)
     with cancellable(None, shares.append):
@@ -87,7 +87,7 @@ def test_batches_of_patches_report_the_share_that_is_done(small_translator):
     assert len(shares) > 2 and shares == sorted(shares) and shares[-1] == 1.0
 
 
-def test_inner_cancellation_block_replaces_an_outer_one():
+def test_inner_cancellation_block_overrides_the_outer_block():
     calls: list[str] = []
     check_cancelled()
     with cancellable(lambda: calls.append("outer")):
@@ -103,7 +103,7 @@ def test_inner_cancellation_block_replaces_an_outer_one():
     assert calls == ["outer", "inner", "outer"]
 
 
-def test_cancelling_in_one_thread_does_not_cancel_another():
+def test_cancelling_one_thread_does_not_cancel_another_thread():
     with cancellable(leave), ThreadPoolExecutor(1) as somebody_else:
         assert somebody_else.submit(check_cancelled).result() is None
         with pytest.raises(Left):

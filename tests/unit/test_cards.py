@@ -1,4 +1,4 @@
-"""Tests that third-party model cards fetch nothing."""
+"""Tests that third-party model cards load nothing from the network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PARTS = st.lists(st.sampled_from(["!", "[", "]", "(http://x/y.png)", "<", "b>", 
 @pytest.mark.parametrize(
     "card", ["!![](x)[alt](http://x/y.png)", "!<b>[alt](http://x/y.png)", "!<<b>b>[alt](http://x)"]
 )
-def test_removing_an_image_never_assembles_another(card):
+def test_removing_an_image_never_creates_another_image(card):
     assert "![" not in without_media(card)
     assert "![" not in without_media(without_media(card))
 
@@ -33,7 +33,7 @@ def test_removing_images_and_tags_keeps_their_text():
     assert without_media("[![badge](http://x/y.png)](http://x)\n![one][two] ![three]") == "[badge](http://x)\none three"
 
 
-def test_long_sections_are_folded_and_nothing_is_lost():
+def test_long_sections_are_collapsed_without_losing_text():
     long = "**Training.** " + "step " * 20 + "\n\n"
     code = "```\n**Not a section.** " + "x = 1 " * 20 + "\n```\n\n"
     card = f"# A card\n\n**Limits.** Few.\n\n{long}{code}**Licence:** CC BY.\n"
@@ -46,7 +46,7 @@ def test_long_sections_are_folded_and_nothing_is_lost():
 
 @pytest.mark.parametrize("part", ["![", "![](", "![][", "![a](b[", "<", "![<", "!", "[", "]("])
 def test_model_card_with_unclosed_tags_is_parsed_quickly(part):
-    """A parser that reads on from each mark would take minutes for this length."""
+    """A parser that scans ahead from each mark would take minutes for a text of this length."""
     found = without_media(part * (200_000 // len(part)))
     assert "![" not in found and len(found) <= 300_000
 

@@ -30,7 +30,7 @@ def test_model_saved_in_half_precision_loads(tmp_path, small_config, tokenizer):
     assert read_tensors(tmp_path / "model.safetensors")[0]["generator.bias"].dtype == torch.float16
 
 
-def test_model_card_is_read_and_survives_saving(folder, small_config, tokenizer):
+def test_model_card_survives_saving_and_loading(folder, small_config, tokenizer):
     assert load_checkpoint(folder).card == "# A card"
     save_model(folder, small_config, dict(build(small_config).named_parameters()), tokenizer)
     assert load_checkpoint(folder).card == "# A card"
@@ -48,7 +48,7 @@ def test_vocabulary_of_another_model_is_reported(folder):
         load_checkpoint(folder)
 
 
-def test_weights_with_another_shape_are_reported(folder, small_config):
+def test_weights_with_the_wrong_shape_are_reported(folder, small_config):
     config = TransformerConfig.from_json(small_config.to_json().replace('"d_ff": 48', '"d_ff": 64'))
     (folder / "config.json").write_text(config.to_json())
     with pytest.raises(CheckpointError, match="feed_forward.* should be .*64"):

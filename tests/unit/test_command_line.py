@@ -35,13 +35,13 @@ def test_command_translates_and_writes_the_trace(model_folder, small_translator,
     assert written.encoder.shape == trace.encoder.shape
 
 
-def test_json_of_a_given_translation_is_printed(model_folder, run_main):
+def test_translate_command_prints_json_for_a_given_translation(model_folder, run_main):
     done = run_main(main, "translate", "A dog.", "--target", "Ein Hund.", "--model", model_folder, "--json")
     assert json.loads(done.stdout)["target_text"] == "Ein Hund."
 
 
 def test_translate_command_switches_heads_off(model_folder, small_translator, tmp_path, run_main):
-    """Heads count from 1 on the command line, from 0 in Python."""
+    """Heads are 1-based on the command line, and 0-based in Python."""
     path = tmp_path / "off.npz"
     done = run_main(
         main,
@@ -144,7 +144,7 @@ def test_translate_command_resamples_heads_like_the_library(folder_with_means, t
     ],
     ids=" ".join,
 )
-def test_impossible_draw_is_reported_on_one_line(folder_with_means, run_main, arguments):
+def test_invalid_resampling_draw_is_reported_in_one_line(folder_with_means, run_main, arguments):
     done = run_main(main, "translate", "A dog.", "--model", folder_with_means, *arguments)
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
@@ -154,7 +154,7 @@ def test_info_command_lists_every_part_of_the_model(model_folder, small_translat
     assert "multi-head cross-attention" in done.stdout and f"{small_translator.parameters:,}" in done.stdout
 
 
-def test_errors_are_reported_on_one_line(model_folder, tmp_path, run_main):
+def test_errors_are_reported_in_one_line(model_folder, tmp_path, run_main):
     for arguments in (
         ("translate", "", "--model", model_folder),
         ("info", "--model", tmp_path),

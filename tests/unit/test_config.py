@@ -22,13 +22,13 @@ SMALL = {
 }
 
 
-def test_config_survives_json():
+def test_config_survives_a_json_round_trip():
     config = TransformerConfig(**SMALL, norm="post", tied_embeddings="all", dropout=0.25, scale_embedding=False)
     assert TransformerConfig.from_json(config.to_json()) == config
 
 
-def test_seals_of_older_models_stay_valid():
-    """A field that was added later is written only if it differs from the default."""
+def test_integrity_seals_of_older_models_stay_valid():
+    """A field that was added later is written only if it differs from the default, so older seals still match."""
     config = TransformerConfig(**SMALL, unapplied=("num_beams 6",))
     assert TransformerConfig.from_json(config.to_json()) == config
     assert "unapplied" not in TransformerConfig(**SMALL).to_json()

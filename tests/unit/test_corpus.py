@@ -43,7 +43,7 @@ def written(sentences, folder):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def short_parts():
+def small_chunks():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "PART_SIZE", 3)
         patch.setattr(corpus, "BATCH_SIZE", 2)
@@ -51,8 +51,8 @@ def short_parts():
 
 
 @pytest.fixture(scope="module")
-def whole(small_translator, sentences, tmp_path_factory, short_parts):
-    """Return the result of one process that measures the whole file; later calls return the cached result."""
+def whole(small_translator, sentences, tmp_path_factory, small_chunks):
+    """Return the result of measuring the whole file in one process; a second call must return the cached result."""
     folder = tmp_path_factory.mktemp("whole")
     file, state = written(sentences, folder), folder / "state"
     found = measure_corpus(small_translator, file, state)
@@ -68,7 +68,7 @@ def assert_same(part, expected, atol=1e-12):
             np.testing.assert_allclose(part.heads[kind].values[name], values, atol=atol, err_msg=f"{kind} {name}")
 
 
-def test_measurement_equals_that_of_one_sentence_after_the_other(small_translator, sentences, whole):
+def test_corpus_measurement_matches_single_sentence_measurements(small_translator, sentences, whole):
     one_by_one = statistics_of(map(small_translator.trace, sentences), small_translator.tokenizer, "any")
     assert whole.sentences == one_by_one.sentences == 13 and whole.skipped == 0
     for kind, metrics in one_by_one.heads.items():
@@ -89,13 +89,13 @@ def test_measurement_resumes_where_it_stopped(small_translator, file, whole, tmp
         measure_corpus(small_translator, file, state, report=stop)
     found = measure_corpus(small_translator, file, state, report=lambda read, part: reads.append(read))
     assert reads == [3, 6, 9, 12, 13]
-    # Exact to the last bit: the state file holds the content of the memory.
+    # Exact to the last bit, because the state file holds the exact content of the memory.
     assert_same(found, whole, atol=0.0)
 
 
 @pytest.mark.thorough
-def test_two_processes_measure_the_same(model_folder, file, whole, tmp_path, monkeypatch):
-    # New processes import the main module, which may be a page that another test has run.
+def test_two_processes_give_the_same_measurement_as_one(model_folder, file, whole, tmp_path, monkeypatch):
+    # New processes import the main module, which may be a page script that another test has run.
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     translator = Translator.load(model_folder, "cpu")
     assert_same(measure_corpus(translator, file, tmp_path / "both", processes=2), whole, atol=1e-6)
@@ -107,7 +107,7 @@ def test_worker_that_cannot_load_the_model_reports_the_reason(model_folder, tmp_
     folder = shutil.copytree(model_folder, tmp_path / "model")
     translator = Translator.load(folder, "cpu")
     (folder / "model.safetensors").unlink()
-    # A second chunk would only start a second process.
+    # A single chunk is enough; a second one would only start another process.
     file = written(["A dog"], tmp_path)
     with pytest.raises(CheckpointError, match="model.safetensors is missing"):
         measure_corpus(translator, file, tmp_path / "state", processes=2)
@@ -135,7 +135,7 @@ def test_processes_end_with_their_parent(model_folder, tmp_path, how):
     ]
     started = psutil.Popen(command, cwd=APP)
     try:
-        # They are at work once a state file exists.
+        # The worker processes are at work once a state file exists.
         until((tmp_path / "heads.json.partial").exists)
     finally:
         children = started.children()
@@ -143,7 +143,7 @@ def test_processes_end_with_their_parent(model_folder, tmp_path, how):
         _, left = psutil.wait_procs([started, *children], timeout=60)
         for each in left:
             each.kill()
-    # Two processes measure, and one tracks their shared resources.
+    # Two processes measure, and a third tracks their shared resources.
     assert len(children) == 3 and not left
 
 
@@ -199,7 +199,7 @@ def test_unreadable_sentences_are_skipped(small_translator, sentences):
     assert_same(found, measure_part(small_translator, sentences[:4]) + corpus.PartMetrics(0, 1, {}))
 
 
-def test_state_of_another_computation_is_rejected(small_translator, file, tmp_path):
+def test_saved_state_of_another_computation_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
 
     def stop(read, part):
@@ -212,14 +212,14 @@ def test_state_of_another_computation_is_rejected(small_translator, file, tmp_pa
         measure_corpus(small_translator, file, state)
 
 
-def test_state_of_another_model_is_rejected(small_translator, file, tmp_path):
+def test_saved_state_of_another_model_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
     corpus._save(state, corpus.MeasurementState("another", "", 0, pack(corpus.NO_METRICS)))
     with pytest.raises(ValueError, match="on another model: delete"):
         measure_corpus(small_translator, file, state)
 
 
-def test_file_without_sentences_leaves_no_state(small_translator, tmp_path):
+def test_file_without_sentences_creates_no_state_file(small_translator, tmp_path):
     path, state = tmp_path / "long.txt", tmp_path / "state"
     path.write_text("dog " * 500, encoding="utf-8")
     with pytest.raises(ValueError, match="no sentence that the model can read"):
@@ -235,7 +235,7 @@ def test_line_that_is_not_text_is_reported(small_translator, tmp_path):
         measure_corpus(small_translator, path, tmp_path / "state")
 
 
-def test_cluster_without_ray_is_reported_on_one_line(model_folder, file, tmp_path, monkeypatch):
+def test_cluster_without_ray_is_reported_in_one_line(model_folder, file, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(AtlasError, match=r"install Ray: pip install"):
         measure_corpus(Translator.load(model_folder, "cpu"), file, tmp_path / "state", cluster="auto")

@@ -1,4 +1,4 @@
-"""Tests that the files of deploy/ name the same processes and files, and their settings work."""
+"""Tests that the files in deploy/ name the same processes and files, and that their settings work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deploy.rehearse import temporary_folders
 from transformer.files.paths import APP
 
 DEPLOY = APP / "deploy"
-# Parts of the project that an installation has; see pyproject.toml.
+# Parts of the project that an installation contains; see pyproject.toml.
 NEEDED = {"app.py", "transformer/", "attention_atlas/", "pages/", "assets/", ".streamlit/config.toml"}
 
 
@@ -36,13 +36,13 @@ def replicas() -> list[str]:
     return re.findall(r"^server (\w+):8501", read("replicas.conf"), flags=re.MULTILINE)
 
 
-def test_nginx_lists_the_processes_of_compose():
+def test_nginx_config_lists_the_app_processes_of_the_compose_file():
     services = yaml.safe_load(read("compose.yaml"))["services"]
     assert replicas() == [name for name in services if name != "nginx"]
     assert set(services["nginx"]["depends_on"]) == set(replicas())
 
 
-def test_nginx_lists_the_processes_of_the_cluster():
+def test_nginx_config_lists_the_app_processes_of_the_cluster():
     objects = list(yaml.safe_load_all(read("kubernetes.yaml")))
     count = next(each["spec"]["replicas"] for each in objects if each["kind"] == "StatefulSet")
     pods = {
@@ -54,7 +54,7 @@ def test_nginx_lists_the_processes_of_the_cluster():
     assert count == len(replicas())
 
 
-def test_container_image_has_the_content_of_an_installation():
+def test_container_image_contains_the_same_files_as_an_installation():
     copied = set()
     for line in read("Dockerfile").splitlines():
         if line.startswith("COPY "):
@@ -69,7 +69,7 @@ def test_container_is_reported_healthy_after_warm_up():
     assert f"{WARM_UP_VARIABLE}=1" in read("Dockerfile").split("CMD")[0]
 
 
-def test_processes_accept_the_address_that_users_open():
+def test_app_processes_accept_the_host_name_that_users_open():
     app = yaml.safe_load(read("compose.yaml"))["services"]["app1"]
     assert app["environment"]["STREAMLIT_SERVER_ALLOWED_HOSTS"].startswith("${ATLAS_HOST:?")
 
@@ -82,7 +82,7 @@ SAID = {
 
 
 class Process(BaseHTTPRequestHandler):
-    """A stand-in for an app process, behind nginx."""
+    """A stand-in for an app process behind nginx."""
 
     def do_GET(self) -> None:
         self.send_response(404 if "gone" in self.path else 200)
@@ -104,14 +104,14 @@ def free_ports(count: int) -> list[int]:
 
 @pytest.fixture
 def behind_nginx(tmp_path):
-    """Run nginx with our settings except for the ports; return the address of a process behind it."""
+    """Run nginx with the project's settings except for the ports, in front of a stand-in app process."""
     app = ThreadingHTTPServer(("127.0.0.1", 0), Process)
     front, packing = free_ports(2)
     ours = read("nginx.conf").replace("listen 80;", f"listen 127.0.0.1:{front};")
     ours = ours.replace("127.0.0.1:8090", f"127.0.0.1:{packing}").replace("/var/cache/nginx/", f"{tmp_path}/cache-")
     (tmp_path / "replicas.conf").write_text(f"server 127.0.0.1:{app.server_port};\n")
     (tmp_path / "nginx.conf").write_text(
-        # Otherwise its workers may not read the tests' folders where root runs them.
+        # Without this, nginx's worker processes could not read the tests' folders when root runs the tests.
         f"user {getuser()}; pid {tmp_path}/pid; daemon off; events {{}}\n"
         f"http {{ access_log off; {temporary_folders(tmp_path)}\n{ours}\n}}\n"
     )
@@ -135,7 +135,7 @@ def behind_nginx(tmp_path):
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
 @pytest.mark.parametrize("path", ["/", "/static/js/index.js", "/gone", "/static/gone.js"])
 def test_nginx_sends_security_headers_with_every_answer(behind_nginx, path):
-    """Also with a cached file, which has no cookie because it is shared by all, and with a 404."""
+    """Covers a cached file, which has no cookie because all users share it, and a 404."""
     line = HTTPConnection(behind_nginx, timeout=60)
     line.request("GET", path)
     answered = line.getresponse()
@@ -166,8 +166,8 @@ def test_deployment_document_lists_the_headers_that_nginx_sends():
 
 @pytest.mark.install
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
-def test_two_processes_behind_nginx_serve_and_replace_each_other():
-    # pip may find torch anywhere here: the address in the Dockerfile is for machines that reach it.
+def test_two_app_processes_behind_nginx_serve_users_and_replace_each_other():
+    # Use PyPI for torch here, because the index in the Dockerfile may be unreachable.
     subprocess.run(
         [sys.executable, DEPLOY / "rehearse.py", "--build-arg", "TORCH_INDEX=https://pypi.org/simple"],
         check=True,

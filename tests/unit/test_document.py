@@ -1,4 +1,4 @@
-"""Tests of the server's answers in addition to Streamlit's own."""
+"""Tests of how the server changes Streamlit's HTML document and responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOCUMENT = "<!DOCTYPE html><html><head><title>Streamlit</title></head><body><div
 
 
 def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[str, str], str]:
-    """Return status, head and body that a server of two documents and a text answers, at an address below `under`."""
+    """Return status, headers and body of a small server's response, with the server at the base path `under`."""
 
     async def document(request):
         return HTMLResponse(DOCUMENT, headers={"ETag": "of Streamlit's file"})
@@ -50,7 +50,7 @@ def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[s
 
 
 @pytest.mark.parametrize("path", ["/", "/decoding"])
-def test_document_names_the_page_before_streamlits_script_runs(path):
+def test_html_document_names_the_page_before_the_script_runs(path):
     status, head, body = ask(path)
     assert status == 200 and int(head["content-length"]) == len(body.encode())
     assert "etag" not in head, "it changes while the server gets warm"
@@ -58,8 +58,8 @@ def test_document_names_the_page_before_streamlits_script_runs(path):
     assert body.index("BACKEND_BASE_URL") < body.index("</head>") < body.index('id="opening"') < body.index("id='root'")
 
 
-def test_rewritten_document_matches_the_installed_streamlit():
-    """Each of its marks occurs once in the document of the installed version."""
+def test_document_rewriting_works_with_the_installed_streamlit():
+    """Each marker that the app replaces occurs exactly once in the installed version's document."""
     with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
         original = file.read()
     for mark in ("<head>", "<title>Streamlit</title>", 'href="./favicon.png"', "<body>"):
@@ -76,7 +76,7 @@ def test_other_server_responses_are_unchanged():
 
 
 @pytest.mark.parametrize("under", ["", "/atlas"])
-def test_component_script_is_cached_forever_under_its_own_address(under):
+def test_component_script_has_a_unique_url_and_is_cached_forever(under):
     path = "/" + keep_script("made_up", "export default 1;")
     assert path != "/" + keep_script("made_up", "export default 2;"), "another text, another address"
     status, head, body = ask(path, under=under)

@@ -1,4 +1,4 @@
-"""Tests of attention shown outside the app: one call, one offline file, and BertViz's calls."""
+"""Tests of attention shown outside the app: a single call, a single offline file, and BertViz's calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def header_of(drawing, kind=None):
     return unpack(drawing.messages[kind or drawing.kind])[0]
 
 
-def test_show_writes_one_file_outside_a_notebook(tmp_path, monkeypatch, capsys):
+def test_show_function_writes_one_file_outside_a_notebook(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     drawing = attention_atlas.show(causal(), TOKENS, save=tmp_path / "kept.npz", title="</script> mine", layer=1)
     html = (tmp_path / "attention.html").read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_notebook_displays_the_whole_document():
     assert list(drawing.messages) == ["encoder", "decoder", "cross"]
 
 
-def test_picture_has_the_weights_and_the_labels(tmp_path):
+def test_picture_contains_the_weights_and_labels(tmp_path):
     weights = np.tile(np.eye(4, 3, dtype=np.float32)[[0, 1, 2, 2]], (1, 2, 1, 1))
     trace = Trace.from_attention(
         cross=weights, source_tokens=["▁a", "▁<b>", "</s>"], target_tokens=["<s>", "▁x", "▁y", "▁z"]
@@ -91,7 +91,7 @@ def test_nonexistent_layer_head_or_kind_is_rejected(given, says):
         ({"attention": causal(), "tokens": TOKENS, "save": "head.png"}, "head.png"),
     ],
 )
-def test_call_with_missing_arguments_names_them(given, says):
+def test_missing_arguments_are_named_in_the_error(given, says):
     with pytest.raises(AttentionError, match=says):
         attention_atlas.show(**given)
 
@@ -110,8 +110,8 @@ def tiny(name, config, **settings):
 
 
 def test_bertviz_calls_for_bert_work():
-    """The calls are those of head_view_bert.ipynb and model_view_bert.ipynb, with two sentences and the start of the
-    second.
+    """Same calls as in head_view_bert.ipynb and model_view_bert.ipynb, for two sentences and the index where the second
+    starts.
     """
     model = tiny(
         "BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4, intermediate_size=16
@@ -138,7 +138,7 @@ def test_bertviz_calls_for_gpt2_work():
 
 
 @pytest.mark.parametrize("call", ["head_view", "model_view"])
-def test_bertviz_calls_for_an_encoder_decoder_work(call):
+def test_bertviz_calls_for_an_encoder_decoder_model_work(call):
     model = tiny(
         "BartModel",
         "BartConfig",
@@ -176,7 +176,7 @@ def test_widget_rejects_a_choice_that_does_not_exist():
     assert (browser.kind, browser.layer, browser.head) == ("decoder", 0, 1)
 
 
-def test_widget_has_a_picture_of_the_chosen_head():
+def test_widget_includes_a_static_picture_of_the_chosen_head():
     browser = Browser(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), layer=0, head=1)
     browser.head = 0
     data, _ = browser._repr_mimebundle_()
@@ -184,7 +184,7 @@ def test_widget_has_a_picture_of_the_chosen_head():
     assert "application/vnd.jupyter.widget-view+json" in data
 
 
-def test_widget_shows_the_last_layer_of_a_kind_with_fewer_layers():
+def test_widget_shows_the_last_layer_of_an_attention_kind_with_fewer_layers():
     browser = Browser(
         Trace.from_attention(encoder=causal(3, 2), decoder=causal(1, 2), source_tokens=TOKENS, target_tokens=TOKENS),
         kind="encoder",
@@ -198,7 +198,7 @@ def test_widget_shows_the_last_layer_of_a_kind_with_fewer_layers():
 
 
 def test_showing_arrays_needs_only_numpy(tmp_path):
-    """The test treats every other library as not installed."""
+    """The test makes every other library look uninstalled."""
     code = f"""
 import sys
 for name in ("torch", "scipy", "sentencepiece", "safetensors", "streamlit", "pandas", "msgspec", "anywidget"):

@@ -43,7 +43,7 @@ def test_survey_values_match_the_single_sentence_functions(small_translator, fou
     np.testing.assert_allclose(found.mean("off", "cross").low, statistics.measured["cross"].low, atol=1e-5)
 
 
-def test_mode_changes_only_the_effects_of_switching_heads_off(small_translator, found):
+def test_replacement_mode_changes_only_the_effects_of_switching_heads_off(small_translator, found):
     even = measure_effects(small_translator, TEXTS[:1], mode="uniform")
     worth = head_importance(small_translator, TEXTS[0], mode="uniform")
     np.testing.assert_allclose(even.values["off"]["cross"][0], worth.measured["cross"], atol=1e-5)
@@ -61,7 +61,7 @@ def test_head_counts_as_changing_a_sentence_if_the_translation_differs(small_tra
         assert bool(changed[layer, head]) == ([token.id for token in other] != [token.id for token in own])
 
 
-def test_effects_of_the_parts_add_up_to_those_of_the_whole(small_translator, found):
+def test_surveys_of_single_sentences_add_up_to_the_whole_survey(small_translator, found):
     parts = [measure_effects(small_translator, [text]) for text in TEXTS]
     assert same(sum(parts, start=NO_EFFECTS), found)
 
@@ -83,7 +83,7 @@ def test_resumed_survey_gives_the_same_result(small_translator, tmp_path, found)
     assert same(unpack(pack(again), HeadEffects), found)
 
 
-def test_survey_archive_has_every_number(found):
+def test_survey_archive_contains_every_measurement(found):
     file = BytesIO()
     found.to_npz(file)
     saved = np.load(BytesIO(file.getvalue()), allow_pickle=False)
@@ -108,7 +108,7 @@ def test_effects_command_writes_the_archive(small_translator, tmp_path, monkeypa
     assert "3 sentences" in capsys.readouterr().out and not (tmp_path / "out.npz.partial").exists()
 
 
-def test_survey_mean_excludes_sentences_without_a_number():
+def test_survey_mean_excludes_sentences_without_a_measurement():
     values = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]])
     mean = bootstrap(values)
     assert mean.mean[0] == 2 and 1 <= mean.low[0] <= 2 <= mean.high[0] and np.isnan(mean.mean[1])

@@ -1,4 +1,4 @@
-"""Tests which requests a real server with the shipped settings accepts at its sockets."""
+"""Tests of the requests that a real server with the shipped settings accepts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ HANDSHAKE = (
 )
 
 
-# Starts a module as `python -m` does, and records the names its process looks up, its connections and listeners, and
-# the processes it starts.
+# Starts a module as `python -m` does, and records name lookups, connections, listening sockets and child processes.
 WATCHED = """
 import runpy, socket, sys
 notes = open(sys.argv.pop(1), "a", buffering=1)
@@ -61,7 +60,7 @@ def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
             try:
-                # Status 503: the app is starting.
+                # Status 503 means that the app is still starting.
                 if answer(port, "GET", "/")[0] != 503:
                     break
             except OSError:
@@ -82,13 +81,13 @@ def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[
     ids=["one process", "two processes"],
 )
 def port(request):
-    """The port of a server, started as the README says."""
+    """The port of a server started as the README says."""
     with serving("-m", *request.param) as port:
         yield port
 
 
 def knock(port: int, host: str, more: str = "") -> int:
-    """Return the status of the server's answer to a request for a session."""
+    """Return the HTTP status of the server's response to a request for a websocket."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
         line.sendall(HANDSHAKE.format(host=host, more=more).encode())
         return int(line.recv(1_000).split()[1])
@@ -104,7 +103,7 @@ def answer(port: int, method: str, path: str, body: bytes = b"", **headers: str)
         line.close()
 
 
-def test_only_names_of_this_machine_open_a_session(port):
+def test_session_opens_only_for_host_names_of_this_machine(port):
     assert knock(port, f"localhost:{port}") == knock(port, f"127.0.0.1:{port}") == 101
     others = ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "[::1", "")
     for name in others:
@@ -117,9 +116,7 @@ def test_only_names_of_this_machine_open_a_session(port):
     ids=" ".join,
 )
 def test_no_other_machine_is_contacted_before_the_first_user(tmp_path, command):
-    """Streamlit used to ask for its public address when another site's page tried to connect: four attempts, four
-    requests.
-    """
+    """Streamlit once looked up its public IP address whenever a page of another site tried to connect."""
     notes = tmp_path / "notes"
     with serving("-c", WATCHED, str(notes), *command) as port:
         for origin in ("http://evil.example", "https://evil.example:8501", "http://192.0.2.1", "null"):
@@ -155,8 +152,8 @@ def test_no_other_machine_can_connect(port):
         "/_stcore/agent/interact",
     ],
 )
-def test_no_file_of_the_project_is_served(port, path):
-    """Other paths give Streamlit's page or an error, because the app's pages are drawn only through the session."""
+def test_server_does_not_serve_project_files(port, path):
+    """All other paths give Streamlit's page or an error, because the app's content is sent only through a session."""
     status, body = answer(port, "GET", path)
     assert status in (400, 403, 404, 405) or b'<div id="root">' in body, (status, body[:200])
     assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
@@ -175,7 +172,7 @@ def stream(port: int) -> ClientConnection:
 
 
 def heard(line: ClientConnection, last: str) -> list[ForwardMsg]:
-    """Return the server's messages until one of this kind."""
+    """Return the server's messages up to the first one of a given type."""
     said = [ForwardMsg()]
     while said[-1].WhichOneof("type") != last:
         data = line.recv(PATIENCE)
@@ -188,9 +185,9 @@ def operation(name: str, **payload: Any) -> BackMsg:
     return BackMsg(backend_operation_request=BackendOperationRequest(request_id=name, **payload))
 
 
-def test_session_receives_only_the_answers_that_a_page_needs(tmp_path):
-    """A message of two bytes used to start git processes, which delayed all users. The answer to another was a hundred
-    times as large as the message.
+def test_server_answers_only_messages_that_a_page_needs(tmp_path):
+    """A two-byte message once started git processes, which delayed all users. Another caused a response a hundred times
+    as large as the message.
     """
     notes = tmp_path / "notes"
     with serving("-c", WATCHED, str(notes), "streamlit", "run", "app.py") as port, stream(port) as line:
@@ -208,7 +205,7 @@ def test_session_receives_only_the_answers_that_a_page_needs(tmp_path):
             operation("file", deferred_file={}),
         ):
             line.send(message.SerializeToString())
-        # Both are answered after all earlier requests.
+        # The server answers these two messages after all earlier ones.
         said = heard(line, "backend_operation_response")
     assert [answer.WhichOneof("type") for answer in said] == ["heartbeat_ack", "backend_operation_response"]
     assert said[-1].backend_operation_response.request_id == "file"
@@ -217,7 +214,7 @@ def test_session_receives_only_the_answers_that_a_page_needs(tmp_path):
 
 @pytest.mark.thorough
 def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
-    """Each used to log a traceback, of fifty lines if it was text."""
+    """Each of these messages once logged a traceback, of fifty lines for text."""
     with (tmp_path / "log").open("w+") as log:
         with serving("-m", "streamlit", "run", "app.py", log=log) as port:
             for nonsense in "text", "", b"\xff", BackMsg(rerun_script=ClientState()).SerializeToString()[:-1] + b"\xff":
@@ -232,8 +229,8 @@ def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
     assert "Traceback" not in said and "rror" not in said, said
 
 
-def test_no_client_empties_the_shared_caches():
-    """Streamlit does so without an answer."""
+def test_no_client_can_clear_the_shared_caches():
+    """Streamlit itself would clear the caches without an answer."""
     assert is_needed(BackMsg(rerun_script=ClientState())) and not is_needed(BackMsg(clear_cache=True))
 
 
@@ -244,14 +241,14 @@ def test_number_of_users_is_not_published(port):
 
 
 def test_no_client_can_upload_a_file(port):
-    """This includes a client with a session and its token."""
+    """Covers a client with a session and its token."""
     with stream(port) as line:
         line.send(BackMsg(rerun_script=ClientState()).SerializeToString())
         answered = heard(line, "new_session")[-1]
         form = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n' + b"a" * 99 + b"\r\n--x--\r\n"
         token = generate_xsrf_token_string()
         session = answered.new_session.initialize.session_id
-        # With several processes, a cookie says which one has the session.
+        # With several processes, a cookie identifies the process that holds the session.
         assert line.response is not None
         process = line.response.headers.get("Set-Cookie", "").partition(";")[0]
         status, said = answer(

@@ -1,4 +1,6 @@
-"""Tests that the notebooks of examples/ run from top to bottom; those with widgets are stored with pictures."""
+"""Tests that the notebooks in examples/ run from top to bottom, and that notebooks with widgets are stored with
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def code_cells(notebook):
     return [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
 
 
-# Each notebook with a widget prints this.
+# Output that each notebook with a widget prints.
 PRINTED = {
     "browser": "▁die looks at ▁milk with 0.70",
     "huggingface_decoder": "(3, 4, 7, 7)",
@@ -37,8 +39,8 @@ PRINTED = {
     [path if path.stem == "browser" else pytest.param(path, marks=pytest.mark.thorough) for path in NOTEBOOKS],
     ids=lambda path: path.name,
 )
-def test_every_cell_runs(notebook, capsys, tmp_path, monkeypatch):
-    """All cells run in one namespace, as in a kernel; a kernel adds only the display of a cell's last value."""
+def test_every_notebook_cell_runs(notebook, capsys, tmp_path, monkeypatch):
+    """All cells run in one namespace, as in a kernel; only the display of a cell's last value is missing."""
     monkeypatch.chdir(tmp_path)
     names = {}
     for number, cell in enumerate(code_cells(notebook), start=1):
@@ -57,8 +59,8 @@ def test_stored_outputs_are_pictures_that_need_no_kernel(notebook):
     assert bool(shown) == (notebook.stem in PRINTED)
 
 
-def test_five_lines_of_code_reproduce_the_export_of_a_page(shipped, capsys):
-    """The numbers come from a file of Save as JSON, not from the notebook's own example."""
+def test_five_lines_of_code_reproduce_a_page_export(shipped, capsys):
+    """The numbers come from a page's JSON export, not from the notebook's own example."""
     cells = ["".join(cell["source"]) for cell in code_cells(EXAMPLES / "interventions.ipynb")]
     (number,) = (number for number, cell in enumerate(cells) if "exported = {" in cell)
     off = Interventions(gates={("cross", 5, 4): 0.25, ("encoder", 0, 2): 0.25}, mode="mean")

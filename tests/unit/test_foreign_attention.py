@@ -1,4 +1,4 @@
-"""Tests of attention of other programs: every accepted shape, and the message about an invalid one."""
+"""Tests of attention from other programs: every accepted shape, and the message about an invalid one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CROSS = random_rows(LAYERS, HEADS, 5, 4)
 
 
 class Jax:
-    """An array that numpy reads only by its protocol, as with jax's arrays."""
+    """An array that numpy can read only through its array protocol, like jax's arrays."""
 
     def __init__(self, array):
         self.array = array
@@ -73,7 +73,7 @@ def test_every_input_format_gives_the_same_attention(form):
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("beams", [1, 3])
 def test_attention_from_generate_steps_is_concatenated(cached, beams):
-    """A beam may be another row of the batch at each step."""
+    """A beam may move to another row of the batch at each step."""
     rows = np.random.default_rng(1).integers(beams, size=5)
 
     def steps(weights, columns):
@@ -153,7 +153,7 @@ def test_invalid_attention_is_reported_in_one_sentence(case):
     assert says in str(error.value) and str(error.value).endswith(".")
 
 
-def test_trace_without_token_ids_names_no_head_by_rarity():
+def test_heads_are_not_named_after_rare_tokens_without_token_ids():
     """Without ids, every token would count as the rarest."""
     trace = Trace.from_attention(encoder=np.full((1, 1, 4, 4), 0.25), source_tokens=SOURCE)
     metrics = head_metrics(trace, "encoder", None)
@@ -170,7 +170,7 @@ def test_foreign_attention_survives_saving_and_loading():
     assert trace.to_bertviz().keys() == {"cross_attention", "encoder_tokens", "decoder_tokens"}
 
 
-# The words of a text, by the way its vocabulary spells the tokens.
+# The words of a text, for each convention by which vocabularies spell tokens.
 SPELLINGS = {
     "sentencepiece": (["▁Don", "'", "t", "▁shout", "!", "</s>"], ["Don't", "shout", "!"]),
     "byte-level": (["Don", "'t", "Ġshout", "!", "ĊĠ", "Now"], ["Don't", "shout", "!", "Now"]),
@@ -185,7 +185,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_words_are_found_from_token_spelling(spelling):
+def test_word_boundaries_are_found_from_token_spelling(spelling):
     spellings, words = SPELLINGS[spelling]
     text, tokens = tokens_of(spellings)
     groups = [[tokens[at] for at in group] for group in word_groups(tokens, text) if not tokens[group[0]].special]
@@ -194,7 +194,7 @@ def test_words_are_found_from_token_spelling(spelling):
 
 
 def test_character_offsets_locate_words_that_token_text_cannot():
-    """With a lower-cased vocabulary, the words are still those of the typed text."""
+    """With a lower-casing vocabulary, token text differs from the typed text."""
     text, tokens = tokens_of(
         ["[CLS]", "ele", "##ve", "!", "[SEP]"], text="Élève !", offsets=[(0, 0), (0, 3), (3, 5), (6, 7), (0, 0)]
     )
@@ -209,7 +209,7 @@ def test_character_offsets_locate_words_that_token_text_cannot():
         tokens_of(["a", "b"], text="a b", offsets=[(0, 1)])
 
 
-def test_frames_of_audio_are_columns():
+def test_audio_frames_become_columns():
     cross = random_rows(1, 1, 2, 4)
     tokens = ["<|startoftranscript|>", "▁Hi"]
     trace = Trace.from_attention(cross=cross, source_tokens=frames(4, 0.02), target_tokens=tokens)

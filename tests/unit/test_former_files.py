@@ -1,4 +1,4 @@
-"""Tests that files, names and addresses of the first releases are still valid. Version 4d2b19a wrote the files in
+"""Tests that files, names and URLs of the first releases are still valid. Version 4d2b19a wrote the files in
 tests/unit/former.
 """
 
@@ -23,7 +23,7 @@ TEXT, TARGET = "I have a dream.", "Ich habe einen Traum."
 
 
 @pytest.mark.parametrize("kept", ["npz", "json"])
-def test_trace_saved_by_an_old_version_has_todays_numbers(kept):
+def test_trace_saved_by_an_old_version_matches_a_new_trace(kept):
     translator = transformer.Translator.load(FORMER / "translator", "cpu")
     gates = transformer.Interventions({("cross", 0, 1): 0.5})
     if kept == "npz":
@@ -42,12 +42,12 @@ def test_language_model_saved_by_an_old_version_is_read():
     assert load_language_model(FORMER / "language_model", "cpu").model.config.decoder_layers == 1
 
 
-def test_address_from_an_old_version_opens_the_same_page():
+def test_url_from_an_old_version_opens_the_same_page():
     state = State.from_address({"text": TEXT, "off_heads": "cross.1.2", "layer": "3"})
     assert state.text == TEXT and state.of(OffParams) != OffParams()
 
 
-def test_former_names_of_tokens_are_read():
+def test_former_field_names_for_tokens_are_still_read():
     former = Trace.from_json((FORMER / "trace.json").read_text(encoding="utf-8"))
     assert former.source_pieces == former.source_tokens and former.target_pieces == former.target_tokens
     assert former.predicted_pieces == former.predicted_tokens

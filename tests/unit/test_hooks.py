@@ -1,4 +1,4 @@
-"""Tests that functions at every site of a run see and change the values that the model goes on with."""
+"""Tests that a hook at any site of the model reads and replaces the values with which the model continues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
 
 
 def shown(trace, site):
-    """The values of a site in a trace, one array per layer; None if the trace does not show the site."""
+    """Return the values at a site, one array per layer, or None if the trace does not record the site."""
     kind, _, name = site.partition(".")
     if name == "weights":
         return list(trace.attention(kind))
@@ -33,7 +33,7 @@ def shown(trace, site):
     return list(stream[first:1] if name == "embedding" else stream[first::parts])
 
 
-def test_hook_sees_each_layer_in_the_documented_shape(small_translator):
+def test_hook_receives_each_layer_in_the_documented_shape(small_translator):
     seen = defaultdict(list)
     keep = {site: lambda x, layer, start, site=site: seen[site].append((x, layer, start)) for site in SITES}
     trace = small_translator.trace(TEXT, TARGET, details=True, hooks=keep)
@@ -54,7 +54,7 @@ def test_hook_sees_each_layer_in_the_documented_shape(small_translator):
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_model_goes_on_with_the_value_that_a_hook_returns(small_translator, site):
+def test_model_continues_with_the_value_returned_by_a_hook(small_translator, site):
     given = {}
 
     def change(x, layer, start):
@@ -68,12 +68,12 @@ def test_model_goes_on_with_the_value_that_a_hook_returns(small_translator, site
     assert abs(trace.log_probs - plain.log_probs).max() > 1e-4
     if (arrays := shown(trace, site)) is not None:
         np.testing.assert_array_equal(arrays[0], given[site][0].numpy())
-    # Without details, attention may be computed by another kernel.
+    # Without details, another attention kernel may be used.
     again = small_translator.trace(TEXT, TARGET, hooks={site: change})
     np.testing.assert_allclose(again.log_probs, trace.log_probs, atol=1e-5)
 
 
-def test_hook_equals_the_intervention_that_it_imitates(shaped_translator):
+def test_hook_that_imitates_an_intervention_gives_the_same_result(shaped_translator):
     def off(outputs, layer, start):
         return outputs.index_fill(1, torch.tensor(2), 0.0) if layer == 1 else None
 
@@ -83,15 +83,15 @@ def test_hook_equals_the_intervention_that_it_imitates(shaped_translator):
     np.testing.assert_array_equal(hooked.log_probs, gated.log_probs)
 
 
-def test_hook_gets_the_value_after_the_interventions(small_translator):
+def test_hook_receives_values_after_interventions(small_translator):
     seen = []
     off = Interventions({("encoder", 0, 1): 0.0})
     small_translator.trace(TEXT, TARGET, interventions=off, hooks={"encoder.outputs": lambda *call: seen.append(call)})
     assert not seen[0][0][:, 1].any() and seen[0][0][:, 0].any()
 
 
-def test_own_translation_is_written_under_the_hooks(small_translator):
-    """Each decoding step calls the function with one position more; the pass for the trace calls it with all."""
+def test_hooks_apply_to_every_decoding_step(small_translator):
+    """Each decoding step calls the hook with one more position; the pass for the trace has all positions at once."""
     starts = []
 
     def prefer(logits, layer, start):
@@ -120,7 +120,7 @@ def test_invalid_hook_is_reported(small_translator, hooks, message):
         small_translator.trace(TEXT, TARGET, hooks=hooks)
 
 
-def test_hooks_of_the_model_itself_keep_the_gradient(small_translator):
+def test_gradients_flow_through_hooks_of_the_model(small_translator):
     model, scale = small_translator._model, torch.ones(1, requires_grad=True)
     edits = Edits(hooks={"encoder.feed_forward": lambda x, layer, start: x * scale})
     ids = torch.tensor([[5, 6, 7]])

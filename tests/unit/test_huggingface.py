@@ -1,4 +1,4 @@
-"""Tests of attention of small random models of Hugging Face's families, with words from their tokenizers."""
+"""Tests of attention from small random models of Hugging Face's model families, with their tokenizers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,12 @@ PAIR = dict(
 
 
 def tokenizer_of(spelling, before=(), after=("</s>",)):
-    """Return a tokenizer trained on a few sentences; `before` and `after` are the symbols around a text."""
+    """Return a tokenizer trained on a few sentences.
+
+    Args:
+        spelling: convention for spaces and bytes in the tokens.
+        before, after: special tokens around a text.
+    """
     model, split, decoder, trainer = {
         "bytes": (
             models.BPE(),
@@ -126,7 +131,7 @@ def words_of(tokens, text):
 
 
 @pytest.mark.parametrize("family", ONE_STACK)
-def test_models_of_hugging_face_with_one_stack_are_traced(family):
+def test_single_stack_hugging_face_models_are_traced(family):
     kind, settings, tokenizer = ONE_STACK[family]
     model = made(f"{family}Model", getattr(transformers, f"{family}Config")(**settings)).train()
     words = tokenizer_of(*tokenizer)
@@ -135,7 +140,7 @@ def test_models_of_hugging_face_with_one_stack_are_traced(family):
     assert model.training and model.config._attn_implementation == kernels, "left as it was"
     assert trace.kinds == (kind,) and trace.attention(kind).shape[:2] == (2, 4)
     tokens = trace.query_tokens(kind)
-    # BERT's tokenizer splits at every punctuation mark, and its words are still those of the text.
+    # BERT's tokenizer splits at every punctuation mark, but the trace keeps the words of the text.
     assert words_of(tokens, TEXT) == WORDS
     model.eval()
     model.set_attn_implementation("eager")
@@ -145,7 +150,7 @@ def test_models_of_hugging_face_with_one_stack_are_traced(family):
 
 @pytest.mark.parametrize("family", TWO_STACKS)
 @pytest.mark.parametrize("given", [True, False])
-def test_encoder_decoder_models_of_hugging_face_are_traced(family, given):
+def test_encoder_decoder_hugging_face_models_are_traced(family, given):
     settings, spelling, before = TWO_STACKS[family]
     head = "MarianMTModel" if family == "Marian" else f"{family}ForConditionalGeneration"
     model = made(head, getattr(transformers, f"{family}Config")(**settings)).eval()
@@ -165,7 +170,9 @@ def test_encoder_decoder_models_of_hugging_face_are_traced(family, given):
 
 
 class Processor:
-    """A stand-in for `WhisperProcessor`, which accepts only its own tokenizer, whose files are not here."""
+    """A stand-in for `WhisperProcessor`: the real class accepts only Whisper's tokenizer, and its files are not
+    available here.
+    """
 
     def __init__(self, feature_extractor, tokenizer):
         self.feature_extractor, self.tokenizer = feature_extractor, tokenizer

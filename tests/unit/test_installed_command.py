@@ -28,7 +28,7 @@ def test_every_library_command_is_available():
 
 
 @pytest.mark.parametrize("name", command_line.COMMANDS)
-def test_help_uses_the_commands_own_name(monkeypatch, capsys, name):
+def test_help_shows_the_name_of_the_command(monkeypatch, capsys, name):
     with pytest.raises(SystemExit) as ended:
         call(monkeypatch, name, "--help")
     assert ended.value.code == 0
@@ -48,7 +48,7 @@ def test_installed_command_runs(monkeypatch, capsys, model_folder, small_transla
     assert f"{small_translator.parameters:,}" in capsys.readouterr().out
 
 
-def test_error_is_reported_on_one_line(monkeypatch, tmp_path):
+def test_error_is_reported_in_one_line(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="^error: .*$"):
         call(monkeypatch, "info", "--model", str(tmp_path))
 
@@ -89,7 +89,7 @@ def test_missing_packages_are_reported_with_the_install_command(tmp_path, option
 
 def test_package_check_covers_all_requirements_of_the_app():
     required = re.findall(r"^([\w-]+)", (APP / "requirements.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    # Packages that only the trainer and the import need, and packages that only Streamlit and its server import.
+    # Packages that only training and model import need, and packages that only Streamlit and its server need.
     others = {"sacrebleu", "huggingface_hub", "python-multipart", "protobuf", "uvloop"}
     found = packages_distributions()
     assert {found[name][0].lower() for name in command_line.PACKAGES} == set(required) - others
@@ -104,7 +104,7 @@ def test_package_check_covers_all_requirements_of_the_app():
         (("app", "--process", "2"), "--process; did you mean --processes"),
     ],
 )
-def test_misspelt_own_option_is_reported(monkeypatch, options, line):
-    """Streamlit would print its own usage, although the user did not call Streamlit."""
+def test_misspelled_option_of_the_app_is_reported(monkeypatch, options, line):
+    """Without this check, Streamlit would print its own usage message, although the user did not call Streamlit."""
     with pytest.raises(SystemExit, match=rf"^error: there is no option {line}\?$"):
         call(monkeypatch, *options)

@@ -1,4 +1,4 @@
-"""Tests of interventions as a value, and their effect on runs of the model, from Python."""
+"""Tests of interventions as values, and of their effect on model runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from transformer.values.kinds import KINDS
 
 TEXT = "The old man reads a book."
 TARGET = "Der alte Mann liest ein Buch."
-# The first is the text itself, which no draw takes.
+# The first sentence is TEXT itself, from which nothing is drawn.
 OTHERS = (TEXT, "I have a dream.", "She gave the book to her brother yesterday.", "A dog.")
 HEADS = [("encoder", 0, 1), ("decoder", 1, 2), ("cross", 0, 0)]
 CHANGES = {
@@ -53,7 +53,7 @@ CHANGES = {
         }
     ),
     "hidden": Interventions(hidden_source=[1, 2], hidden_target=[2]),
-    # The page's kinds of edits: a word of two tokens in every head, an even share, and a word erased.
+    # Edits as the page makes them: a two-token word in every head, uniform attention, and an erased word.
     "edits": Interventions(
         attention={
             (kind, layer, head, row): {0: 0.25, 1: 0.25} if row < 4 else dict.fromkeys(range(4), 0.25)
@@ -68,20 +68,20 @@ CHANGES = {
 
 
 def means_of(translator):
-    """Return mean outputs that differ from head to head."""
+    """Return mean head outputs that differ from head to head."""
     return HeadMeans.over(
         (translator.trace(text, TARGET, details=True) for text in OTHERS), translator.version, "made up"
     )
 
 
 def replacements(translator, text=TEXT):
-    """Return the replacements for heads while a text is read."""
+    """Return the replacements of head outputs for one source text."""
     return HeadReplacements(translator._model, translator.means, translator.tokenizer.encode_ids(text))
 
 
 @pytest.fixture(scope="session")
 def translator(shaped_translator):
-    """A translator of every shape, with mean outputs."""
+    """A translator with a configuration from SHAPES, and with mean head outputs."""
     with_means = copy.copy(shaped_translator)
     with_means.means = means_of(shaped_translator)
     return with_means
@@ -98,7 +98,7 @@ def test_equal_interventions_compare_equal():
         one.mode = "mean"
     drawn_first = Interventions({("cross", 0, 7): 0}, "resample", seed=1)
     assert drawn_first != replace(drawn_first, seed=2) != replace(drawn_first, draw=1)
-    # Without a draw, the seed has no meaning.
+    # Without resampling, seed and draw are ignored in comparisons.
     assert one == replace(one, seed=5, draw=2)
     assert Interventions(mode="resample", seed=5) == Interventions(mode="resample")
 
@@ -147,7 +147,7 @@ def test_intervention_outside_the_model_or_the_sentence_is_reported(small_transl
         small_translator.trace(TEXT, interventions=Interventions(**changes))
 
 
-def test_head_names_count_from_one(small_config):
+def test_head_names_are_1_based(small_config):
     assert head_name(("cross", 0, 7)) == "cross.1.8" and parse_head("cross.1.8") == ("cross", 0, 7)
     heads = all_heads(small_config)
     assert len(set(heads)) == 4 * (2 + 3 + 3) and [parse_head(head_name(head)) for head in heads] == list(heads)
@@ -157,8 +157,8 @@ def test_head_names_count_from_one(small_config):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_stepwise_decoding_equals_the_teacher_forced_pass(translator, name):
-    """A head of the encoder changes every cross key, one of the decoder the keys that later layers cached."""
+def test_stepwise_decoding_matches_the_teacher_forced_pass(translator, name):
+    """An encoder head changes every cross-attention key; a decoder head changes the cached keys of later layers."""
     model, ids = translator._model, translator.tokenizer.encode_ids
     edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
     source, target = torch.tensor([ids(TEXT)]), torch.tensor([ids(TARGET)])
@@ -188,7 +188,8 @@ def test_interventions_give_equal_results_with_fused_attention(translator, name)
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-5)
 
 
-# Every change in one way of decoding and one change in all; pytest -m thorough covers every pair.
+# Every intervention with one decoding method, and one intervention with every method; `pytest -m thorough` covers all
+# pairs.
 @pytest.mark.parametrize(
     ("method", "name"),
     [
@@ -208,8 +209,8 @@ def test_interventions_apply_to_every_decoding_method(translator, name, method):
     assert not np.array_equal(read.log_probs, translator.trace(TEXT, [p.id for p in read.predicted_tokens]).log_probs)
 
 
-def test_batch_of_variants_equals_single_runs(translator):
-    """Rows of one batch with different changes equal their single runs."""
+def test_batched_interventions_match_single_runs(translator):
+    """The rows of the batch have different interventions."""
     model, variants = translator._model, [AS_TRAINED, *CHANGES.values()]
     source = torch.tensor([translator.tokenizer.encode_ids(TEXT)])
 
@@ -227,7 +228,7 @@ def test_batch_of_variants_equals_single_runs(translator):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_open_gates_leave_the_output_bit_identical(translator, mode):
+def test_open_gates_give_bitwise_identical_output(translator, mode):
     opened = Interventions(gates=dict.fromkeys(all_heads(translator.config), 1.0), mode=mode)
     same_bits(translator.trace(TEXT, details=True, interventions=opened), translator.trace(TEXT, details=True))
 
@@ -239,15 +240,14 @@ def same_bits(one, other):
     assert np.array_equal(one.residual_stream("decoder"), other.residual_stream("decoder"))
 
 
-def test_run_without_a_change_is_unaffected_by_earlier_changes(translator):
+def test_run_without_interventions_is_unaffected_by_earlier_interventions(translator):
     before = translator.trace(TEXT, TARGET, details=True)
     for changes in CHANGES.values():
         translator.trace(TEXT, TARGET, interventions=changes)
         same_bits(translator.trace(TEXT, TARGET, details=True), before)
 
 
-def test_unchanged_row_stays_bit_identical_in_a_batch_of_variants(translator):
-    """The unchanged row shares a batch with other variants."""
+def test_batch_row_without_interventions_is_bitwise_identical(translator):
     variants = [AS_TRAINED, CHANGES["zero"], CHANGES["uniform"], CHANGES["mean"]]
     edits = edits_of(variants, translator.config, replacements(translator))
     kind, layer, _ = HEADS[0]
@@ -257,7 +257,7 @@ def test_unchanged_row_stays_bit_identical_in_a_batch_of_variants(translator):
     assert torch.equal(edit_outputs(output, None)[0], output[0])
 
 
-def test_rows_still_add_up_to_one_and_masked_cells_stay_zero(translator):
+def test_edited_rows_sum_to_one_and_masked_cells_stay_zero(translator):
     for changes in CHANGES.values():
         trace = translator.trace(TEXT, TARGET, interventions=changes)
         for kind in KINDS:
@@ -265,7 +265,7 @@ def test_rows_still_add_up_to_one_and_masked_cells_stay_zero(translator):
             assert (trace.attention(kind)[..., ~trace.mask(kind)] == 0).all()
 
 
-def test_attention_rows_that_were_set_appear_in_the_trace(translator):
+def test_edited_attention_rows_appear_in_the_trace(translator):
     plain, changed = translator.trace(TEXT, TARGET), translator.trace(TEXT, TARGET, interventions=CHANGES["rows"])
     np.testing.assert_array_equal(changed.encoder[1, 0, 2], np.eye(plain.encoder.shape[-1])[0])
     row = changed.decoder[0, 1, 3]
@@ -281,7 +281,7 @@ def test_attention_rows_that_were_set_appear_in_the_trace(translator):
     )
 
 
-def test_uniform_row_looks_evenly_at_visible_tokens(translator):
+def test_uniform_row_attends_equally_to_all_visible_tokens(translator):
     trace = translator.trace(TEXT, TARGET, interventions=CHANGES["uniform"])
     np.testing.assert_allclose(trace.encoder[0, 1], 1 / len(trace.source_tokens), atol=1e-6)
     plain = translator.trace(TEXT, TARGET)
@@ -299,7 +299,7 @@ def test_hidden_tokens_attend_only_to_themselves(translator):
 
 
 def test_hidden_source_token_does_not_affect_the_translation(translator):
-    """A hidden source token could be any other; the same holds if the whole source is hidden."""
+    """Replacing a hidden source token changes nothing. Covers a source in which every token is hidden."""
     texts = "The 1 old", "The 2 old"
     tokens, others = (translator.trace(text, TARGET).source_tokens for text in texts)
     where = [at for at, (one, other) in enumerate(zip(tokens, others, strict=True)) if one.id != other.id]
@@ -311,12 +311,12 @@ def test_hidden_source_token_does_not_affect_the_translation(translator):
     everything = Interventions(hidden_source=range(len(tokens)))
     hidden = translator.trace(texts[0], TARGET, interventions=everything)
     assert not hidden.cross.any() and np.isfinite(hidden.log_probs).all()
-    # The fused path, which has no weights to show.
+    # Scoring uses fused attention, which returns no weights.
     scored = translator.score(texts[0], TARGET, [everything])
     np.testing.assert_allclose(scored.log_probs[0], hidden.log_probs, atol=1e-5)
 
 
-def test_threads_with_different_switches_are_independent(small_translator):
+def test_threads_with_different_interventions_are_independent(small_translator):
     heads = all_heads(small_translator.config)[::24]
     changes = [Interventions(gates={head: gate}) for head in heads for gate in (0.0, 0.5, 1.0)]
     changes += [Interventions({head: 0.0}, "resample", seed=seed) for head in heads for seed in (1, 2)]
@@ -335,14 +335,14 @@ def test_threads_with_different_switches_are_independent(small_translator):
 
 @pytest.mark.parametrize("head", HEADS)
 def test_switching_off_a_head_matches_zeroing_its_output_projection(translator, head):
-    """It is not a block of the sub-layer's output, because the output projection mixes the heads."""
+    """A head is not one block of the sublayer's output, because the output projection mixes all heads."""
     changed = build(translator.config).eval().requires_grad_(False)
     changed.load_state_dict(translator._model.state_dict())
     kind, layer, number = head
     stack = changed.encoder_layers if kind == "encoder" else changed.decoder_layers
     attention = stack[layer].cross_attention if kind == "cross" else stack[layer].self_attention
     width = translator.config.d_model // translator.config.heads
-    # torch's matrices are transposed: the rows of W_O that a head writes with are columns here.
+    # PyTorch stores matrices transposed: the rows of W_O with which a head writes are columns here.
     attention.out_projection.weight[:, number * width : (number + 1) * width] = 0
     by_hand = Translator(Checkpoint(changed, translator.tokenizer), device="cpu", version="by hand")
     off = translator.trace(TEXT, TARGET, interventions=Interventions(gates={head: 0.0}))
@@ -351,7 +351,9 @@ def test_switching_off_a_head_matches_zeroing_its_output_projection(translator, 
 
 
 def test_mean_ablation_with_a_single_reference_token_changes_nothing(translator):
-    """With a reference of one token, mean ablation changes nothing; with means of 0 it is zero ablation."""
+    """The mean over one reference token is that token's own output. With means of 0, mean ablation matches zero
+    ablation.
+    """
     model, config = translator._model, translator.config
     source, target = torch.tensor([[9]]), torch.tensor([[2]])
     record = Recorder(details=True)
@@ -369,12 +371,12 @@ def test_mean_ablation_with_a_single_reference_token_changes_nothing(translator)
 
 
 def identity(self, interventions):
-    """Return the replacements if the other sentence is the sentence itself, and every position takes its own output."""
+    """Return replacements as if each position took its own output from the same sentence."""
     return head_outputs(self._model, self._means.pairs[0])
 
 
-def test_head_replaced_by_its_own_output_changes_no_bit(translator, monkeypatch):
-    """It is resampled from the same sentence, position by position; from other positions it would change."""
+def test_replacing_a_head_with_its_own_output_changes_nothing(translator, monkeypatch):
+    """Each replacement comes from the same sentence and position; another position would change the output."""
     plain = translator.trace(TEXT, TARGET, details=True)
     everything = dict.fromkeys(all_heads(translator.config), 0.0)
     read = [token.id for token in plain.predicted_tokens]
@@ -404,14 +406,14 @@ def test_resampling_uses_existing_positions_of_another_sentence(translator):
         drawn(pairs[:1], source, 1, 0)
 
 
-def test_resampled_head_has_the_outputs_of_the_other_sentence(translator):
+def test_resampled_head_outputs_come_from_the_other_sentence(translator):
     head, number, gate = ("decoder", 1, 2), 2, 0.25
     changed = Interventions({head: gate}, "resample", seed=5, draw=number)
     pair, places = drawn(translator.means.pairs, translator.tokenizer.encode_ids(TEXT), 5, number)
     with torch.inference_mode():
         other = head_outputs(translator._model, pair)["decoder"][1, 2].numpy()
     plain = translator.trace(TEXT, TARGET, details=True).detail("decoder", "outputs")[1, 2]
-    # Its own layer reads the same stream as before.
+    # The head's own layer reads the same residual stream as before.
     found = translator.trace(TEXT, TARGET, details=True, interventions=changed)
     layer = Interventions({("decoder", 1, 2): gate}, "zero")
     same_stream = translator.trace(TEXT, TARGET, details=True, interventions=layer)
@@ -425,8 +427,8 @@ def test_resampled_head_has_the_outputs_of_the_other_sentence(translator):
 
 
 @ONE_SHAPE
-def test_mean_over_many_draws_equals_mean_ablation_of_linear_quantities(translator):
-    """Sentences of one length count alike in both, and a head's replacement is linear in the draws."""
+def test_mean_over_many_resampling_draws_approaches_mean_ablation(translator):
+    """Sentences of the same length have the same weight in both, and a head's replacement is linear in the draws."""
     texts = "I have a dream.", "I have a dog."
     means = HeadMeans.over(
         (translator.trace(text, TARGET, details=True) for text in (texts[0], texts[0])), translator.version, ""
@@ -440,12 +442,12 @@ def test_mean_over_many_draws_equals_mean_ablation_of_linear_quantities(translat
         outputs = draws.offsets[kind]
         spread = outputs.std(dim=0).clamp_min(1e-6)
         assert spread.mean() > 0.05
-        # Standard errors, which are those of a normal distribution for this many draws.
+        # Errors in units of the standard error, which are normally distributed for this many draws.
         error = (outputs.mean(dim=0) - mean.offsets[kind][0]) / spread * 400**0.5
         assert error.abs().max() < 6 and error.square().mean() == pytest.approx(1, abs=0.25)
 
 
-def test_number_of_draws_is_as_requested():
+def test_resampling_makes_the_requested_number_of_draws():
     off = Interventions({("cross", 0, 0): 0.0}, "resample", seed=7)
     draws = draws_of(off, 8)
     assert len(set(draws)) == 8 and draws[0] == off and {each.seed for each in draws} == {7}
@@ -473,7 +475,7 @@ def test_head_means_of_another_model_are_rejected(small_translator, model_folder
         HeadMeans.load(tmp_path)
 
 
-def test_head_mean_covers_every_position(small_translator):
+def test_head_mean_is_the_average_over_every_position(small_translator):
     traces = [small_translator.trace(text, details=True) for text in (TEXT, "I have a dream.")]
     positions = np.concatenate([trace.detail("encoder", "outputs") for trace in traces], axis=2)
     np.testing.assert_allclose(mean_outputs(traces)["encoder"], positions.mean(axis=2), atol=1e-6)

@@ -1,4 +1,4 @@
-"""Tests which machines can reach the app: only this one, or all in the lecture hall."""
+"""Tests of which machines can reach the app: only this one, or all machines in the lecture hall."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.files.paths import APP
 SETTINGS = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 
 
-def test_only_this_machine_reaches_the_app_by_default():
+def test_app_is_reachable_only_from_this_machine_by_default():
     assert SETTINGS["server"]["address"] == "localhost"
     assert set(SETTINGS["server"]["allowedHosts"]) == {"localhost", "127.0.0.1"}
     options = ["--server.port=8600", "--theme.base", "dark"]
@@ -29,7 +29,7 @@ def test_only_this_machine_reaches_the_app_by_default():
         (["--server.port=8600", "--lecture=10.1.2.3"], 8600),
     ],
 )
-def test_lecture_option_opens_the_app_to_the_network_and_prints_its_address(options, port, capsys):
+def test_lecture_option_opens_the_app_to_the_network_and_prints_its_url(options, port, capsys):
     found, address = hall.lecture_options([*options, "--theme.base=dark"])
     assert "--server.address=0.0.0.0" in found and f"--server.port={port}" in found and "--theme.base=dark" in found
     assert "--browser.serverAddress=10.1.2.3" in found, "or Streamlit asks an outside service for it"
@@ -62,7 +62,7 @@ def test_lecture_option_opens_the_app_to_the_network_and_prints_its_address(opti
         "atlas-.example",
     ],
 )
-def test_invalid_address_is_rejected(address):
+def test_invalid_lecture_address_is_rejected(address):
     with pytest.raises(SystemExit, match="without http:// and without a port"):
         hall.lecture_options([f"--lecture={address}"])
 
@@ -100,7 +100,7 @@ def test_lecture_uses_the_port_from_the_environment(monkeypatch):
     assert "--server.port=8600" in options and address == "http://10.1.2.3:8600"
 
 
-def test_own_address_is_found_without_sending_anything(monkeypatch, capsys):
+def test_ip_address_of_this_machine_is_found_without_sending_a_packet(monkeypatch, capsys):
     address = hall.own_address()
     if address is not None:
         socket.inet_aton(address)

@@ -1,5 +1,3 @@
-"""Tests of heads of two models, matched over many sentences."""
-
 from __future__ import annotations
 
 from copy import copy
@@ -35,7 +33,9 @@ def in_languages(translator, source, target):
     )
 
 
-def test_command_matches_a_model_with_itself(model_folder, small_translator, sentences, tmp_path, run_main):
+def test_every_head_matches_itself_if_a_model_is_compared_with_itself(
+    model_folder, small_translator, sentences, tmp_path, run_main
+):
     output = tmp_path / "matches.json"
     options = "--sentences", sentences, "--output", output, "--device", "cpu"
     done = run_main(main, "match", "--model", model_folder, "--other", model_folder, *options)
@@ -78,7 +78,7 @@ def test_models_of_different_source_languages_are_rejected(small_translator):
         shared_kinds(small_translator, in_languages(small_translator, "fr", "de"), "")
 
 
-def test_language_codes_in_the_text_decide_what_can_be_compared(small_translator):
+def test_language_codes_in_the_text_decide_which_heads_can_be_matched(small_translator):
     def reads_codes(source, target):
         model = in_languages(small_translator, source, target)
         model.tokenizer = copy(model.tokenizer)
@@ -97,7 +97,7 @@ def test_language_codes_in_the_text_decide_what_can_be_compared(small_translator
     assert shared_kinds(german, many, "Ein Hund.") == KINDS
 
 
-def test_untrained_model_is_the_same_for_each_seed(small_translator):
+def test_untrained_model_depends_only_on_its_seed(small_translator):
     first, again, other = (untrained_model(small_translator, seed).trace("A dog").encoder for seed in (1, 1, 2))
     assert np.array_equal(first, again) and first.shape == other.shape and not np.allclose(first, other)
 

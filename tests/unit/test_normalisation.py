@@ -60,6 +60,6 @@ def test_spans_locate_each_normalised_character_in_the_typed_text():
     ids=ascii,
 )
 def test_normalised_text_normalises_to_itself(typed):
-    """So the text that tokens spell is split into the same tokens again."""
+    """Otherwise, text that tokens spell would be split into different tokens."""
     assert normalise(normalise(typed)) == normalise(typed)
     assert unicodedata.is_normalized("NFKC", normalise(typed))

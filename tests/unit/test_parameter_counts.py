@@ -12,7 +12,7 @@ SIZES = {"source_vocabulary": 50, "target_vocabulary": 50, "d_model": 16, "heads
 @pytest.mark.parametrize("tied", ["none", "target", "all"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_counts_of_the_parts_add_up_to_the_total(tied, norm, positions):
+def test_parameter_counts_of_the_parts_add_up_to_the_total(tied, norm, positions):
     config = TransformerConfig(**SIZES, tied_embeddings=tied, norm=norm, positions=positions)
     table = parameter_table(config)
     assert sum(count for _, count in table) == sum(p.numel() for p in build(config).parameters())
@@ -30,7 +30,7 @@ def test_parameter_counts_match_the_shipped_model():
     assert sum(table.values()) == 13_116_224
 
 
-def test_concatenated_positions_double_the_width_of_the_stream():
+def test_concatenated_positions_double_the_residual_stream_width():
     config = TransformerConfig(**SIZES, encoder_layers=1, decoder_layers=1)
     table = {row.part: (row.added, row.concatenated) for row in concatenation_table(config)}
     assert table["token embedding (source)"] == (50 * 16, 50 * 16)

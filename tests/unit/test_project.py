@@ -1,4 +1,4 @@
-"""Tests that the project's files agree about the project."""
+"""Tests that the project's files agree on versions, requirements and licences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_no_two_classes_share_a_name():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_installation_has_the_licence_of_everything_in_it():
+def test_installation_contains_the_licences_of_all_its_parts():
     project = tomllib.loads(text("pyproject.toml"))["project"]
     named = {path for pattern in project["license-files"] for path in ROOT.glob(pattern)}
     assert named == {ROOT / "LICENSE", *(ROOT / "assets").rglob("*-LICENSE.*")}
@@ -45,7 +45,8 @@ def test_installation_has_the_licence_of_everything_in_it():
 
 
 REQUIREMENTS = ("requirements.txt", "requirements-serve.txt", "tests/requirements.txt", "benchmarks/requirements.txt")
-# The first version without the vulnerabilities known in November 2026, and the name of the last of these.
+# For each package, the first version without a vulnerability known in November 2026, and the last of these
+# vulnerabilities.
 SAFE = {
     "pillow": ("13", "CVE-2026-59200 and four more in 12.2; packagers name more in 12.3"),
     "protobuf": ("6.33.5", "CVE-2026-0994"),
@@ -83,7 +84,7 @@ def test_every_requirement_has_a_lower_and_an_upper_bound(name):
 
 
 def test_installation_requires_the_tested_versions():
-    """Except for torch, whose exact version would exclude all users with another one."""
+    """torch is the exception, because an exact version would exclude users with another version."""
     project = tomllib.loads(text("pyproject.toml"))["project"]
     extras = project["optional-dependencies"]
     installed = {*project["dependencies"], *extras["train"], *extras["app"]}

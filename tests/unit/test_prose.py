@@ -17,10 +17,10 @@ import pytest
 from pages.ui.params.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
-# Begins a comment in a planted example, so that the linter does not read the example as a comment of this file.
+# Starts a comment in the examples below, so that the linter does not check the example as a comment of this file.
 HASH = "#"
 LONGEST = 25
-# Words with a meaning that only this project gave them, and the usual word.
+# Words that only this project uses in a special sense, and the usual word for each.
 WORDS = {
     r"(?<!lecture )halls?": "lecture mode, or lecture hall",
     r"mend(s|ed|ing)?": "fix",
@@ -42,19 +42,19 @@ PRIVATE = re.compile("|".join(rf"\b(?P<w{at}>{word})(?!\w)" for at, word in enum
 USUAL = {f"w{at}": usual for at, usual in enumerate(WORDS.values())}
 HEADLESS = re.compile(r"(What|Which|Who|Whose|Whom|Whatever|Whoever|Of)\b(?!.*\?)")
 HEADLESS_MODULE = re.compile(r"(What|Which|Who|Whose|Whom|Whatever|Whoever|Of|Where|How|When)\b(?!.*\?)")
-# On the screen, "What arrives from below" is a subject that first-year students understand.
+# On screen, "What arrives from below" is a subject that first-year students understand.
 HEADLESS_ON_SCREEN = re.compile(r"(Who|Whose|Whom|Whatever|Whoever)\b(?!.*\?)")
 HEADLESS_NAME = re.compile(r"test_(what|which|who|whose|whom|whoever|whatever|of)_|_what_is_")
-# Marks that a comment may begin with, for a tool.
+# Start of a comment that addresses a tool.
 FOR_TOOLS = re.compile(r"(noqa|type:|pyright:|ruff:|fmt:|@ts-|eslint)")
-# Three words in a row, and marks of style sheets, HTML, LaTeX and code.
+# Three consecutive words, and syntax of CSS, HTML, LaTeX and code.
 WORDS_IN_A_ROW = re.compile(r"[a-z]{2,},? [a-z]+,? [a-z]")
 NO_PROSE = re.compile(r"[;{}]\s*$|^\s*<|\\\w+\{|\bimport |\b[a-z]+ = ")
 
 
 def faults(text: str, headless: re.Pattern[str] = HEADLESS) -> Iterator[str]:
-    """Findings in one docstring, comment or heading."""
-    # Code, tables, headings of arguments and examples are not prose.
+    """Yield the findings in one docstring, comment or heading."""
+    # Code, tables, argument names and examples are not prose.
     prose = re.sub(r"``?[^`]*``?|https?://[^\s)]+|\{[^{}]*\}", "X", text)
     for found in PRIVATE.finditer(re.sub(r"^ *\w+(, \w+)*: ", "", prose, flags=re.MULTILINE)):
         yield f"“{found.group()}”: write “{USUAL[found.lastgroup or '']}”"
@@ -67,17 +67,17 @@ def faults(text: str, headless: re.Pattern[str] = HEADLESS) -> Iterator[str]:
 
 
 def faults_on_screen(text: str) -> Iterator[str]:
-    """Findings in a text that a user reads, in which each value is an X."""
+    """Yield the findings in a text on screen, in which each inserted value is an X."""
     is_list = not re.search(r"[.,:;!?]", text) and len(text.split()) > LONGEST
     if not WORDS_IN_A_ROW.search(text) or NO_PROSE.search(text) or is_list:
         return
-    # Sources and values in parentheses do not make a sentence longer. A text without a full stop at its end is a list.
+    # Sources and values in parentheses do not count as words of a sentence. A text without a final full stop is a list.
     text = re.sub(r" \([^()]*\)", "", text).rstrip()
     yield from faults(text if text.endswith(".") else text.replace(";", "."), HEADLESS_ON_SCREEN)
 
 
 def faults_of_name(name: str) -> Iterator[str]:
-    """Findings in the name of a test."""
+    """Yield the findings in the name of a test."""
     if HEADLESS_NAME.search(name):
         yield f"no subject: {name}"
     for found in PRIVATE.finditer(name.replace("_", " ")):
@@ -85,7 +85,7 @@ def faults_of_name(name: str) -> Iterator[str]:
 
 
 def definitions(node: ast.AST) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
-    """A module, its classes and its functions, at any depth."""
+    """Yield a module, its classes and its functions, at any depth."""
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         yield node
     for statement in getattr(node, "body", []):
@@ -93,20 +93,20 @@ def definitions(node: ast.AST) -> Iterator[ast.Module | ast.ClassDef | ast.Funct
 
 
 def faults_of_python(source: str) -> Iterator[str]:
-    """Findings in the docstrings, comments and test names of a module."""
+    """Yield the findings in the docstrings, comments and test names of a module."""
     for node in definitions(ast.parse(source)):
         text = ast.get_docstring(node) or ""
         yield from faults(text, HEADLESS_MODULE if isinstance(node, ast.Module) else HEADLESS)
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             yield from faults_of_name(node.name)
-    # Lines of comments without code between them are one comment.
+    # Comment lines without code between them are one comment.
     for comment in re.findall(r"(?:^[ \t]*#.*\n?)+|(?<=  )# .*", source, re.MULTILINE):
         text = "\n".join(line.strip().lstrip("#! ") for line in comment.splitlines())
         yield from faults("" if FOR_TOOLS.match(text) else text)
 
 
 def faults_of_strings(source: str) -> Iterator[str]:
-    """Findings in the strings of a module, except docstrings."""
+    """Yield the findings in the strings of a module, except docstrings."""
     tree = ast.parse(source)
     inside = {
         id(part)
@@ -131,14 +131,14 @@ def faults_of_strings(source: str) -> Iterator[str]:
 
 
 def faults_of_script_strings(source: str) -> Iterator[str]:
-    """Findings in the strings of a script."""
+    """Yield the findings in the strings of a script."""
     code = re.sub(r"/\*[\s\S]*?\*/|^[ \t]*//.*|(?<=\s)//.*", "", source, flags=re.MULTILINE)
     for double, template in re.findall(r"\"([^\"\n]*)\"|`([^`\n]*)`", code):
         yield from faults_on_screen(double or re.sub(r"\$\{[^{}]*\}", "X", template))
 
 
 def faults_of_texts(source: str) -> Iterator[str]:
-    """Findings in the strings of a TOML file, except example sentences."""
+    """Yield the findings in the strings of a TOML file, except example sentences."""
     values = [tomllib.loads(source)]
     for value in values:
         if isinstance(value, dict):
@@ -148,33 +148,33 @@ def faults_of_texts(source: str) -> Iterator[str]:
 
 
 def faults_of_javascript(source: str) -> Iterator[str]:
-    """Findings in the comments of a script."""
+    """Yield the findings in the comments of a script."""
     for comment in re.findall(r"/\*[\s\S]*?\*/|(?:^[ \t]*//.*\n?)+|(?<=\s)//.*", source, re.MULTILINE):
         text = "\n".join(line.strip("/* \t") for line in comment.splitlines()).strip()
-        # Behind a type, "@param {T} name" is followed by a description.
+        # A tag such as "@param {T} name" is followed by a description.
         described = [re.sub(r"^@\w+ (\{[^\n]*\} ?)?(\[?\w+\]?( |$))?", "\n", line) for line in text.splitlines()]
         yield from faults("" if FOR_TOOLS.match(text) else "\n".join(described).strip())
 
 
 def faults_of_document(source: str) -> Iterator[str]:
-    """Findings in the headings, paragraphs, lists and tables of a document."""
+    """Yield the findings in the headings, paragraphs, lists and tables of a document."""
     source = re.sub(r"^```.*?^```|^( {4}.*\n)+", "", source, flags=re.DOTALL | re.MULTILINE)
     titles = {page.title for page in PAGES.values()}
-    # Each heading, each row of a table, and each block of other lines.
+    # A block is a heading, a table row, or a group of other lines.
     for block in re.findall(r"^(?:#.*|\|.*|(?:[^#|\n].*\n?)+)", source, re.MULTILINE):
         text = block.lstrip("# ")
         if text not in titles:
-            # A cell need not be a sentence; only its words are checked.
+            # A table cell need not be a sentence, so check only its words.
             yield from (fault for fault in faults(text) if fault.startswith("“") or not text.startswith("|"))
 
 
 READERS = {".py": faults_of_python, ".js": faults_of_javascript, ".md": faults_of_document}
-# Readers of texts on the screen and in the terminal, for the folders that have some.
+# Linters of texts on the screen and in the terminal, by file suffix.
 ON_SCREEN = {".py": faults_of_strings, ".js": faults_of_script_strings, ".toml": faults_of_texts}
 
 
 def findings() -> list[str]:
-    """All findings of the project, with their files."""
+    """Return all findings in the project, with their files."""
     folders = ("transformer", "attention_atlas", "pages", "tests", "benchmarks", "deploy", "docs", "assets")
     paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
     return [
@@ -191,7 +191,7 @@ def findings() -> list[str]:
     ]
 
 
-def test_the_prose_has_no_findings():
+def test_project_texts_pass_the_prose_linter():
     assert not (found := findings()), "\n".join(found)
 
 
@@ -214,7 +214,7 @@ def test_the_prose_has_no_findings():
         (faults_of_texts, f'[[steps]]\nlook_for = "It is {"one and " * 13} more."', 1),
     ],
 )
-def test_private_english_is_found(read, planted, count):
+def test_prose_linter_finds_unclear_english(read, planted, count):
     assert len(list(read(planted))) == count
 
 
@@ -233,7 +233,7 @@ def test_private_english_is_found(read, planted, count):
         (faults_of_document, "# A lecture hall\n\n```\nwhoever\n```\n`visitor.py` runs in a lecture hall."),
     ],
 )
-def test_plain_english_passes(read, plain):
+def test_prose_linter_accepts_plain_english(read, plain):
     assert not list(read(plain))
 
 
@@ -251,6 +251,6 @@ def test_plain_english_passes(read, plain):
         ("", 2),
     ],
 )
-def test_commit_message_is_checked(message, count):
+def test_prose_linter_checks_commit_messages(message, count):
     faults_of_message = runpy.run_path(str(ROOT / ".ci" / "commit_message.py"))["faults"]
     assert len(faults_of_message(message)) == count

@@ -1,5 +1,3 @@
-"""Tests of the public names of `import transformer`, and the examples in their docstrings."""
-
 from __future__ import annotations
 
 import doctest
@@ -22,7 +20,7 @@ def test_every_public_name_exists():
 @pytest.mark.parametrize(
     "module", [transformer, cancellation, interventions, run, trace, translator], ids=lambda module: module.__name__
 )
-def test_examples_of_the_docstrings_run(module, shipped, monkeypatch):
+def test_docstring_examples_run(module, shipped, monkeypatch):
     monkeypatch.setattr(translator.Translator, "load", lambda: shipped)
     result = doctest.testmod(module)
     assert result.attempted > 0 and result.failed == 0

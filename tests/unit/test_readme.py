@@ -1,4 +1,4 @@
-"""Tests that commands, links and paths in the README and the documents are valid."""
+"""Tests that commands, links and paths in the README and the other documents are valid."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/hooks.md", "docs/library.md"])
-def test_python_examples_run_and_print_what_follows_them(name, capsys):
-    """The examples of a document share one namespace. A block of text after an example is what it prints."""
+def test_python_examples_run_and_print_the_documented_output(name, capsys):
+    """All examples in a document share one namespace. The text block after an example is the expected output."""
     found = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", (ROOT / name).read_text("utf-8"), re.DOTALL)
     names = {}
     for code, expected in found:
@@ -52,7 +52,7 @@ def test_links_and_paths_in_the_documents_exist(document):
 
 
 def test_torchrun_commands_parse():
-    # Without "--", torchrun takes --run for an abbreviation of one of its own options and rejects it.
+    # Without "--", torchrun reads --run as an abbreviation of one of its own options and rejects it.
     text = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("training.md", "deployment.md"))
     commands = re.findall(r"torchrun (-[^`\n]+)", text.replace("\\\n", " "))
     assert len(commands) == 2

@@ -1,4 +1,4 @@
-"""Tests of the reverse proxy with small servers; test_app_processes.py tests it with the app's processes."""
+"""Tests of the reverse proxy with small servers; test_app_processes.py tests it with real app processes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_cookie_that_names_no_process_is_ignored(cookie):
     ],
     ids=repr,
 )
-def test_request_that_opens_no_websocket_is_a_single_request(method, fields):
+def test_plain_http_connection_carries_only_one_request(method, fields):
     read = read_request(method + b" / HTTP/1.1\r\n" + fields + b"\r\n", COOKIE, "10.9.9.9")
     assert read.head == method + b" / HTTP/1.1\r\nConnection: close\r\nX-Forwarded-For: 10.9.9.9\r\n\r\n"
     assert not read.websocket
@@ -113,7 +113,7 @@ def test_request_with_ambiguous_line_ends_is_rejected(end):
 
 @asynccontextmanager
 async def server(answer: Answer) -> AsyncIterator[int]:
-    """Run a process with this answer; return its port."""
+    """Run a server that gives one response; yield its port."""
     listening = await asyncio.start_server(answer, "127.0.0.1", 0)
     try:
         yield listening.sockets[0].getsockname()[1]
@@ -123,7 +123,7 @@ async def server(answer: Answer) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def proxy(backends: list[Backend]) -> AsyncIterator[int]:
-    """Run a proxy in front of processes; return its port."""
+    """Run a proxy in front of these servers; yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         running = await ReverseProxy(backends, 8501, VoteEndpoint(8501, print)).start(listening)
         try:
@@ -133,7 +133,7 @@ async def proxy(backends: list[Backend]) -> AsyncIterator[int]:
 
 
 def says(name: str, more: str = "") -> Answer:
-    """Answers every request with a name, and closes the connection if asked to."""
+    """Return a handler that answers every request with a name, after the header lines in `more`."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -144,7 +144,7 @@ def says(name: str, more: str = "") -> Answer:
 
 
 async def ask(port: int, cookie: str = "", request: str = "GET / HTTP/1.1", body: bytes = b"") -> tuple[str, str]:
-    """Return head and body of an answer."""
+    """Return the headers and the body of a response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"{request}\r\nHost: a\r\nCookie: {cookie}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
     head, _, said = (await reader.read()).decode().partition("\r\n\r\n")
@@ -153,7 +153,7 @@ async def ask(port: int, cookie: str = "", request: str = "GET / HTTP/1.1", body
 
 
 def given(head: str) -> str:
-    """Return the cookie of an answer; empty if there is none."""
+    """Return the cookie that a response sets, or an empty text."""
     found = re.search(r"^Set-Cookie: ([^;]+); Path=/; HttpOnly; SameSite=Lax\r?$", head, flags=re.MULTILINE)
     return found[1] if found else ""
 
@@ -168,7 +168,7 @@ def within(what: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(timed())
 
 
-def test_users_stay_at_their_process_and_are_spread_evenly():
+def test_users_are_spread_evenly_and_keep_their_process():
     async def visit() -> None:
         async with server(says("a")) as a, server(says("b")) as b, proxy([Backend(a), Backend(b)]) as port:
             met = []
@@ -181,7 +181,7 @@ def test_users_stay_at_their_process_and_are_spread_evenly():
                     assert again == name and not given(head)
                 met.append(name)
             assert sorted(met) == ["a"] * 5 + ["b"] * 5
-            # A user counts at the assigned process before their page has opened its websocket.
+            # A user counts towards the assigned process even before the page opens a websocket.
             async with proxy([Backend(a, websockets=2), Backend(b)]) as other:
                 assert [(await ask(other))[1] for _ in range(4)] == ["b", "b", "a", "b"]
 
@@ -198,7 +198,7 @@ def test_cached_static_files_get_no_cookie():
     within(visit)
 
 
-def test_permanent_file_is_compressed_once_and_unchanged():
+def test_permanent_file_is_compressed_only_once():
     text, asked = "const head = 1;\n" * 5_000, 0
     kept = "cache-control: public, immutable, max-age=31536000\r\nETag: x\r\nContent-Type: "
 
@@ -252,7 +252,7 @@ def test_number_of_cached_copies_is_bounded():
     assert [copies.get(b"/%d" % number) is not None for number in range(5)] == [True, True, True, True, False]
 
 
-def test_users_of_an_ended_process_move_and_wait_if_none_is_left():
+def test_users_of_an_exited_process_move_or_wait_if_none_is_left():
     async def visit() -> None:
         async with server(says("b")) as b:
             async with server(says("a")) as a:
@@ -282,14 +282,14 @@ def test_request_moves_to_another_process_if_the_first_exits():
             async with proxy([Backend(a), Backend(b)]) as port:
                 head, name = await ask(port, "attention_atlas_8501=0")
                 assert name == "b" and given(head) == "attention_atlas_8501=1"
-                # The request's body is gone, so no other process can be asked.
+                # The body of the request has been consumed, so the proxy cannot ask another process.
                 head, _ = await ask(port, "attention_atlas_8501=0", "POST / HTTP/1.1", b"body")
                 assert head.startswith("HTTP/1.1 503 ")
 
     within(visit)
 
 
-def test_proxy_forwards_a_body_and_rejects_an_endless_head():
+def test_proxy_forwards_a_body_and_rejects_an_endless_header():
     async def counts(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(1_000_000)
@@ -333,7 +333,7 @@ def test_proxy_sends_no_faster_than_a_slow_browser_reads():
                 await writer.drain()
                 sent += 1 << 20
         except OSError:
-            # The browser has gone, and the proxy has reported it to the process.
+            # The browser has disconnected, and the proxy has closed its connection to the process.
             gone.set()
 
     gone = asyncio.Event()
@@ -349,7 +349,7 @@ def test_proxy_sends_no_faster_than_a_slow_browser_reads():
                 while sent > before:
                     before = sent
                     await asyncio.sleep(0.5)
-            # The size of the system's buffers for three sockets, and no more.
+            # No more than the system's buffers for three sockets can hold.
             assert sent < 100 << 20
             await gone.wait()
 
@@ -358,11 +358,11 @@ def test_proxy_sends_no_faster_than_a_slow_browser_reads():
 
 @pytest.mark.parametrize("status", [b"200 OK", b"403 Forbidden", b"426 Upgrade Required"], ids=repr)
 def test_connection_closes_after_a_rejected_websocket(status):
-    """The browser's next bytes used to reach the process unparsed, and could claim to come from this machine."""
+    """Bytes after the rejection once reached the process unparsed, and could claim to come from this machine."""
     reached = []
 
     async def keeps(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A process that answers several requests on one connection, although the proxy asks for only one."""
+        """Answer several requests on one connection, although the proxy asks for only one."""
         with suppress(asyncio.IncompleteReadError, OSError):
             while True:
                 reached.append(await reader.readuntil(b"\r\n\r\n"))
@@ -376,7 +376,7 @@ def test_connection_closes_after_a_rejected_websocket(status):
         backend = Backend()
         async with server(keeps) as backend.port, proxy([backend]) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            # The second request arrives before the answer to the first.
+            # The second request arrives before the response to the first.
             writer.write(
                 b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
                 b"GET /again HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n"
@@ -390,7 +390,7 @@ def test_connection_closes_after_a_rejected_websocket(status):
     within(visit)
 
 
-def test_websocket_is_forwarded_unchanged_and_counts_as_a_page():
+def test_websocket_is_forwarded_unchanged_and_counts_as_an_open_page():
     async def echo(line: ServerConnection) -> None:
         assert line.request is not None
         for name in ("Host", "Origin", "Cookie"):
@@ -424,7 +424,7 @@ def test_websocket_is_forwarded_unchanged_and_counts_as_a_page():
                     await line.send(message)
                     assert await line.recv() == message
             assert [each.websockets for each in backends] == [2, 2]
-        # Users who leave are no longer counted.
+        # Users who have left are no longer counted.
         while any(each.websockets for each in backends):
             await asyncio.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""Tests of the shipped model: its translations from when it was trained, and the variety of its heads."""
+"""Tests of the shipped model: translations recorded after training, and the variety of its heads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.values.trace import KINDS
 TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").read_text(encoding="utf-8"))
 
 
-# The test below asks for all of them at once.
+# Another test checks all of these sentences at once.
 @pytest.mark.parametrize(
     "english",
     [
@@ -26,7 +26,7 @@ TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").
         for number, english in enumerate(TRANSLATIONS)
     ],
 )
-def test_shipped_model_writes_the_translations_on_its_card(shipped, english):
+def test_shipped_model_reproduces_the_translations_on_its_model_card(shipped, english):
     assert shipped.trace(english).target_text == TRANSLATIONS[english]
 
 
@@ -36,19 +36,21 @@ def test_model_card_contains_every_tested_translation(shipped):
     ] == []
 
 
-def test_batched_sentences_have_the_same_translations_as_single_ones(shipped):
+def test_batched_and_single_sentences_have_the_same_translations(shipped):
     written = {}
     shipped.trace_together(list(TRANSLATIONS), written.setdefault)
     assert [written[number].target_text for number in range(len(written))] == list(TRANSLATIONS.values())
 
 
-def test_recorded_numbers_belong_to_the_shipped_model(shipped):
+def test_recorded_measurements_belong_to_the_shipped_model(shipped):
     statistics = Statistics.from_json((MODEL.parents[1] / "head_statistics.json").read_text(encoding="utf-8"))
     assert statistics.model == shipped.version
 
 
 def test_shipped_gallery_belongs_to_the_shipped_model(shipped):
-    """Recreate it with `python -m transformer.analysis gallery` whenever the model or the sentences change."""
+    """Regenerate the gallery with `python -m transformer.analysis gallery` whenever the model or the sentences
+    change.
+    """
     gallery = Gallery.from_json((MODEL.parents[1] / "head_gallery.json").read_text(encoding="utf-8"))
     assert gallery.model == shipped.version and gallery.sentences == 200
     assert sum(exhibit.passes for exhibit in gallery.exhibits) >= 6, "heads of a trained model do something"
@@ -65,7 +67,7 @@ def test_shipped_gallery_belongs_to_the_shipped_model(shipped):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_heads_of_the_shipped_model_differ(shipped, kind):
-    """No kind has all of its heads within 0.1 nats of even attention."""
+    """More than half of the heads of each kind differ from uniform attention by more than 0.1 nats of entropy."""
     trace = shipped.trace("The old man is reading a newspaper in the garden.")
     entropy = head_metrics(trace, kind, shipped.tokenizer.scores).values["entropy"]
     even = np.log(trace.mask(kind).sum(axis=1)).mean()

@@ -1,4 +1,4 @@
-"""Tests that tokens that are parts of a character are written only where they become whole characters."""
+"""Tests that decoding writes parts of a character only where they form whole characters."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ BROKEN = [
 
 
 def possible(spelt):
-    """Return whether bytes may be written in this order, with nothing after them."""
+    """Return whether these bytes may be written in this order and end with a whole character."""
     state = WHOLE
     for at, byte in enumerate(spelt):
         if byte not in BYTES.following(state, BYTES.fewest_tokens(), len(spelt) - at):
@@ -60,17 +60,17 @@ def possible(spelt):
     return state == WHOLE
 
 
-def test_every_character_can_be_spelt():
+def test_every_character_can_be_written():
     assert [character for character in CHARACTERS if not possible(character.encode())] == []
 
 
-def test_broken_characters_cannot_be_spelt():
+def test_incomplete_characters_cannot_be_written():
     assert [spelt for spelt in BROKEN if possible(spelt)] == []
     assert [character for character in CHARACTERS if possible(character.encode()[:-1])] == []
 
 
 def byte_level():
-    """A vocabulary like GPT-2's, with tokens that end within a character, or begin within one."""
+    """A vocabulary like GPT-2's, with tokens that start or end within a character."""
     merged = ["Ġð", "ŁĺĬ", "ĺĬ", "ŁĻĤð", "Ã¼", "¼Ã"]
     tokens = [*SPELLING.values(), *merged, END_OF_TEXT]
     return ByteTokenizer(
@@ -79,7 +79,7 @@ def byte_level():
 
 
 def pair(tokenizer):
-    """A Marian vocabulary with the tokens of one of ours."""
+    """A Marian tokenizer with the vocabulary of one of our own tokenizers."""
     ids = {token: number for number, token in enumerate(tokenizer.texts)}
     symbols = Affixes(pad=0, unknown=1, start=0, end=3).to_json()
     return PairTokenizer(
@@ -98,7 +98,7 @@ def vocabulary(request, tokenizer):
 
 
 def drawn(vocabulary, constraints, limits, draw):
-    """Draw random tokens, most of them parts of characters: one row per limit."""
+    """Return rows of random tokens, one row per limit; most tokens are parts of characters."""
     symbols, parts = vocabulary.symbols, torch.tensor(sorted(vocabulary.spelling.parts))
     applied = constraints.applied(vocabulary.size, limits, symbols)
     rows, written = list(range(len(limits))), [[] for _ in limits]
@@ -116,7 +116,7 @@ def drawn(vocabulary, constraints, limits, draw):
     return written
 
 
-def test_randomly_written_text_has_whole_characters(vocabulary):
+def test_random_output_contains_only_whole_characters(vocabulary):
     constraints = Constraints(spelling=vocabulary.spelling)
     beyond_ascii = 0
     for seed in range(60):
@@ -128,7 +128,7 @@ def test_randomly_written_text_has_whole_characters(vocabulary):
 
 
 def test_first_byte_of_an_impossible_character_is_not_written(vocabulary):
-    """Some bytes are suppressed, so that no character of three or four bytes can be written."""
+    """Some bytes are banned, so that no character of three or four bytes can be written."""
     spelling, dice = vocabulary.spelling, random.Random(3)
     third = {token for token in sorted(spelling.parts) if dice.random() < 0.8}
     third |= set(spelling.following(b"\xe1", spelling.fewest_tokens(), 9))
@@ -146,7 +146,7 @@ def test_prefix_that_ends_within_a_character_is_completed(vocabulary):
         assert ids[0] == first and "\ufffd" not in vocabulary.decode(ids)
 
 
-def test_broken_prefix_does_not_block_further_tokens(vocabulary):
+def test_prefix_with_a_broken_character_does_not_block_further_tokens(vocabulary):
     prefix = tuple(token for token in vocabulary.spelling.parts if vocabulary.texts[token] in ("<0xF0>", "ð"))
     for limit in (1, 2, 3, 6):
         (ids,) = drawn(
@@ -155,8 +155,7 @@ def test_broken_prefix_does_not_block_further_tokens(vocabulary):
         assert 1 <= len(ids) <= limit
 
 
-def test_output_may_be_broken_if_no_whole_character_fits(vocabulary):
-    """If no character fits before the limit, the output is broken, because nothing else can be written."""
+def test_output_may_end_within_a_character_if_no_whole_character_fits(vocabulary):
     spelling = vocabulary.spelling
     constraints = Constraints(suppressed=set(range(vocabulary.size)) - spelling.parts, spelling=spelling)
     for ids in drawn(vocabulary, constraints, [1, 5], torch.Generator().manual_seed(1)):

@@ -1,4 +1,4 @@
-"""Tests of behaviour that all commands share: Ctrl-C, a closed pipe, and letters that the terminal lacks."""
+"""Tests of behaviour that all commands share: Ctrl-C, a closed pipe, and letters that the terminal cannot encode."""
 
 from __future__ import annotations
 
@@ -23,25 +23,24 @@ def start(*arguments, encoding="utf-8", **more):
         stderr=subprocess.PIPE,
         encoding=encoding,
         **more,
-        # A shell's background processes ignore Ctrl-C, and so would the commands of tests that run there.
+        # A shell's background processes ignore Ctrl-C, and child processes inherit this, so restore the default.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 
 
 def interrupted(process: subprocess.Popen) -> str:
-    """Press Ctrl-C until a process ends, and return its errors."""
+    """Send Ctrl-C until a process ends, and return its stderr."""
     while True:
         process.send_signal(signal.SIGINT)
         try:
             return process.communicate(timeout=10)[1]
         except subprocess.TimeoutExpired:
-            # The signal arrived after Python's last check and before the blocking read, so it did not interrupt the
-            # read.
+            # The signal arrived between Python's last check and the blocking read, so the read was not interrupted.
             continue
 
 
 def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
-    """Return the write end of a pipe, once the other one is open; the reader must not end before."""
+    """Return the write end of a named pipe, once the process has opened the other end."""
     while True:
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
@@ -76,18 +75,18 @@ def test_ctrl_c_works_if_the_terminal_cannot_encode_a_letter(monkeypatch, capsys
     ],
     ids=" ".join,
 )
-def test_ctrl_c_is_reported_on_one_line(tmp_path, arguments):
+def test_ctrl_c_is_reported_in_one_line(tmp_path, arguments):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     process = start(*arguments, path)
     with os.fdopen(side_to_write(path, process), "w"):
-        # It waits for input that is never written.
+        # The command waits for input that never arrives.
         errors = interrupted(process)
     assert (process.returncode, errors) == (130, "stopped\n")
 
 
 @pytest.mark.thorough
-def test_ctrl_c_is_reported_on_one_line_while_several_processes_load(tmp_path):
+def test_ctrl_c_is_reported_in_one_line_while_several_processes_load(tmp_path):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("A dog.\n", encoding="utf-8")
     process = start(
@@ -102,11 +101,11 @@ def test_ctrl_c_is_reported_on_one_line_while_several_processes_load(tmp_path):
         start_new_session=True,
     )
     app = psutil.Process(process.pid)
-    # One of them tracks the semaphores of the others.
+    # One child process tracks the semaphores of the others.
     while len(app.children()) < 2:
         assert process.poll() is None
         time.sleep(0.05)
-    # A terminal also sends the signal to all of them.
+    # A terminal also sends the signal to all of these processes.
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 1 and errors.startswith("stopped; results of fewer than ") and errors.count("\n") == 1

@@ -29,17 +29,17 @@ def test_every_token_is_located_in_the_typed_text(tokenizer):
     assert "".join(typed[start:end] for start, end in distinct) == "The“old”man…"
 
 
-def test_bytes_of_a_character_share_its_span(tokenizer):
+def test_byte_tokens_of_a_character_share_its_span(tokenizer):
     tokens = tokenizer.encode("a 🙂", end=False)
     spans = [token.span for token in tokens if token.text.startswith("<0x")]
     assert spans == [(2, 3)] * 4
 
 
-def test_typographic_and_typed_apostrophes_are_equal(tokenizer):
+def test_typographic_and_typed_apostrophes_give_the_same_tokens(tokenizer):
     assert tokenizer.encode_ids("I don’t “know”") == tokenizer.encode_ids('I don\'t "know"')
 
 
-def test_tokens_of_ids_are_located_in_the_decoded_text(tokenizer):
+def test_decoded_tokens_are_located_in_the_decoded_text(tokenizer):
     ids = tokenizer.encode_ids("Ich habe 🙂 einen Traum.")
     text = tokenizer.decode(ids)
     tokens = tokenizer.tokens([START, *ids])
@@ -76,7 +76,7 @@ def test_each_digit_is_a_token(tokenizer):
     assert [p.text for p in tokenizer.encode("1984", end=False)][-4:] == ["1", "9", "8", "4"]
 
 
-def test_end_symbol_can_be_left_out(tokenizer):
+def test_end_symbol_can_be_omitted(tokenizer):
     assert tokenizer.encode_ids("a", end=False) == tokenizer.encode_ids("a")[:-1]
 
 
@@ -88,14 +88,14 @@ def test_invalid_vocabulary_file_is_rejected(tmp_path):
             Tokenizer.load(path)
 
 
-def test_tokenizer_survives_its_file(tokenizer, tmp_path):
+def test_saved_tokenizer_loads_unchanged(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(tokenizer.serialized)
     loaded = Tokenizer.load(path)
     assert loaded.fingerprint == tokenizer.fingerprint and loaded.texts == tokenizer.texts
 
 
-def test_tokenizer_training_is_repeatable():
+def test_tokenizer_training_is_deterministic():
     rng = random.Random(4)
     words = ["".join(rng.choices("abcdefghij", k=rng.randrange(2, 8))) for _ in range(300)]
     sentences = [" ".join(rng.choices(words, k=8)) for _ in range(300)]
@@ -129,7 +129,7 @@ def test_tokens_never_cross_words_digits_or_punctuation():
     ]
 
 
-def test_frequent_words_and_contractions_stay_whole():
+def test_frequent_words_and_contractions_are_single_tokens():
     sentences = ["I didn't say that because it's 'some' of Tom's."] * 20
     vocabulary = train_tokenizer(sentences, size=420)
     tokens = [token.text for token in vocabulary.encode(sentences[0], end=False)]
@@ -145,14 +145,14 @@ def test_sampled_tokens_spell_the_same_text():
     assert len(set(sampled)) > 10 and all(vocabulary.decode(ids) == text and ids[-1] == END for ids in sampled)
 
 
-def test_token_of_another_vocabulary_is_spelt(tokenizer):
+def test_token_from_another_vocabulary_is_split_into_known_tokens(tokenizer):
     for token in ("▁unbekannt", "unbekannt", "'t", "▁'", "é", "▁🙂"):
         ids = tokenizer.spell(token)
         spelt = "".join(tokenizer.texts[i] for i in ids if not tokenizer.texts[i].startswith("<0x"))
         assert spelt == token.rstrip("🙂")
 
 
-def test_threads_share_one_tokenizer(tokenizer):
+def test_threads_can_share_one_tokenizer(tokenizer):
     texts = [f"The dog {'and the cat ' * i}play {i}." for i in range(32)]
     alone = [tokenizer.encode(text) for text in texts]
     with ThreadPoolExecutor(8) as pool:

@@ -17,13 +17,13 @@ def trace(request, small_translator):
     return small_translator.trace(request.param, details=request.param == TEXTS[0])
 
 
-def test_trace_survives_npz(trace, tmp_path):
+def test_trace_survives_an_npz_round_trip(trace, tmp_path):
     path = tmp_path / "trace.data"
     trace.to_npz(path)
     assert Trace.from_npz(path).equals(trace)
 
 
-def test_trace_survives_json(trace):
+def test_trace_survives_a_json_round_trip(trace):
     text = trace.to_json()
     assert Trace.from_json(text).equals(trace)
     assert json.loads(text)["source_text"] == trace.source_text
@@ -62,7 +62,7 @@ def test_trace_can_be_saved_to_an_open_file(trace):
     assert Trace.from_npz(file).equals(trace)
 
 
-def test_npz_is_plain_numpy(trace, tmp_path):
+def test_saved_trace_can_be_read_with_plain_numpy(trace, tmp_path):
     trace.to_npz(tmp_path / "trace.npz")
     with np.load(tmp_path / "trace.npz", allow_pickle=False) as file:
         np.testing.assert_array_equal(file["cross"], trace.cross)
@@ -70,7 +70,7 @@ def test_npz_is_plain_numpy(trace, tmp_path):
         assert file["target_pieces"][0] == "<s>"
 
 
-def test_loaded_trace_is_immutable_too(trace, tmp_path):
+def test_loaded_trace_is_immutable(trace, tmp_path):
     trace.to_npz(tmp_path / "trace.npz")
     with pytest.raises(ValueError, match="read-only"):
         Trace.from_npz(tmp_path / "trace.npz").cross[...] = 0

@@ -1,5 +1,3 @@
-"""Tests of translations by every method, and all results computed for them, as pages receive them."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -20,7 +18,7 @@ def ids(traced):
     return tuple(token.id for token in traced.translation.tokens)
 
 
-def test_greedy_decoding_equals_the_trace(small_translator):
+def test_greedy_decoding_matches_the_trace(small_translator):
     trace = small_translator.trace(TEXT)
     traced = small_translator.trace_decoding(TEXT, DecodingSettings())
     assert traced.trace.equals(trace) and traced.translation.tree is None
@@ -32,7 +30,7 @@ def test_greedy_decoding_equals_the_trace(small_translator):
 @pytest.mark.parametrize(
     "method", [method if method == "greedy" else pytest.param(method, marks=pytest.mark.thorough) for method in METHODS]
 )
-def test_prefix_of_its_own_translation_changes_nothing(shipped, method):
+def test_forcing_a_prefix_of_the_model_translation_changes_nothing(shipped, method):
     settings = DecodingSettings(method, temperature=1.2, seed=3)
     free = shipped.trace_decoding(TEXT, settings)
     assert free.translation.complete
@@ -63,7 +61,7 @@ def test_whole_translation_can_be_the_prefix(shipped, method):
     np.testing.assert_array_equal(traced.trace.cross, read.cross)
 
 
-def test_logit_lens_of_the_last_layer_equals_the_model_output(shipped, small_translator):
+def test_logit_lens_of_the_last_layer_matches_the_model_output(shipped, small_translator):
     for translator in (shipped, small_translator):
         traced = translator.trace_decoding(TEXT, DecodingSettings())
         layers, count = traced.logit_lens, traced.logit_lens.candidate_ids.shape[-1]
@@ -75,7 +73,7 @@ def test_logit_lens_of_the_last_layer_equals_the_model_output(shipped, small_tra
         assert (layers.candidate_log_probs <= 0).all()
 
 
-def test_beam_tree_has_the_best_translation(shipped):
+def test_beam_tree_contains_the_best_translation(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=5))
     tree = traced.translation.tree
     assert tuple(tree.nodes[index].token for index in tree.best) == ids(traced)
@@ -106,12 +104,12 @@ def test_too_long_prefix_is_reported(small_translator):
         small_translator.translate(TEXT, DecodingSettings(), prefix=[10**6])
 
 
-def test_unknown_method_is_reported(small_translator):
+def test_unknown_decoding_method_is_reported(small_translator):
     with pytest.raises(ValueError, match="no method 'Beam': choose one of greedy, beam, sample"):
         small_translator.translate("I have a dream.", DecodingSettings("Beam"))
 
 
-def test_endless_translation_stops_at_the_limit(shipped):
+def test_endless_translation_stops_at_the_length_limit(shipped):
     traced = shipped.trace_decoding("Hello.", DecodingSettings(), suppressed=frozenset({END}))
     assert not traced.translation.complete and END not in ids(traced)
 
@@ -120,13 +118,13 @@ def test_endless_translation_stops_at_the_limit(shipped):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("interventions", [Interventions(decoder_mask=False), Interventions(positions=False)])
 def test_interventions_apply_to_every_decoding_step(shaped_translator, method, interventions):
-    """The encoder, the cached steps and the pass over the whole translation belong to one run."""
+    """Covers the encoder, the cached steps, and the pass over the whole translation."""
     traced = shaped_translator.trace_decoding(TEXT, DecodingSettings(method), interventions=interventions)
     assert traced.trace.interventions == interventions
     again = shaped_translator.trace(TEXT, interventions=interventions) if method == "greedy" else traced.trace
     assert again.predicted_tokens == traced.translation.tokens
     if interventions.decoder_mask:
-        # Without the mask the whole pass sees later tokens, and the steps do not.
+        # Without the mask, the pass over the whole translation sees later tokens, but the steps do not.
         total = float(traced.trace.log_probs.sum())
         assert traced.translation.log_prob == pytest.approx(total, abs=1e-4)
         if shaped_translator.config.positions != "none":

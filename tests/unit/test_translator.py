@@ -36,7 +36,7 @@ def test_shapes_of_a_trace_match_its_tokens(small_translator):
     assert trace.encoder.dtype == np.float32 and not trace.details
 
 
-def test_rows_sum_to_one_and_the_future_is_exactly_zero(small_translator):
+def test_attention_rows_sum_to_one_and_future_weights_are_zero(small_translator):
     trace = small_translator.trace(TEXT)
     for kind in KINDS:
         weights = trace.attention(kind)
@@ -46,8 +46,8 @@ def test_rows_sum_to_one_and_the_future_is_exactly_zero(small_translator):
     assert trace.encoder_mask.all() and trace.cross_mask.all()
 
 
-def test_texts_traced_together_equal_single_traces(shaped_translator):
-    """The texts have all lengths, one is empty and one too long; models of every shape are covered."""
+def test_batched_traces_match_single_traces(shaped_translator):
+    """Covers texts of different lengths, an empty text and a text that is too long."""
     texts = [TEXT, "A", " ", "The dog and the cat and the dog.", "word " * (MAX_TOKENS + 1), "Hello!"]
     found = {}
     shaped_translator.trace_together(texts, found.setdefault)
@@ -67,15 +67,15 @@ def test_texts_traced_together_equal_single_traces(shaped_translator):
         assert np.array_equal(found[number].log_probs, alone.log_probs)
 
 
-def test_each_row_reads_one_token_and_predicts_the_next(small_translator):
+def test_each_decoder_row_reads_one_token_and_predicts_the_next(small_translator):
     trace = small_translator.trace(TEXT, "Der alte Mann liest.")
     assert trace.target_tokens[0].id == START and trace.predicted_tokens[-1].id == END
     assert trace.target_tokens[1:] == trace.predicted_tokens[:-1]
     assert trace.source_tokens[-1].id == END
 
 
-def test_trace_of_a_copying_model_has_its_known_attention(copying_translator):
-    """Fails if axes are swapped, or a row or a column is shifted by one."""
+def test_trace_of_a_copying_model_shows_the_expected_attention(copying_translator):
+    """Fails if axes are swapped, or if rows or columns are shifted by one."""
     trace = copying_translator.trace("The dog and the cat")
     assert trace.target_text == "The dog and the cat" and trace.complete
     assert [p.id for p in trace.predicted_tokens] == [p.id for p in trace.source_tokens]
@@ -93,13 +93,13 @@ def test_teacher_forcing_reads_the_given_translation(copying_translator):
     np.testing.assert_array_equal(trace.candidate_ids[:, 0] != [p.id for p in trace.predicted_tokens], surprised)
 
 
-def test_rereading_the_models_own_translation_gives_the_same_trace(copying_translator):
+def test_teacher_forcing_the_model_translation_gives_the_same_trace(copying_translator):
     own = copying_translator.trace("The old dog")
     read = copying_translator.trace("The old dog", own.target_text)
     assert read.equals(own)
 
 
-def test_cached_steps_equal_the_rows_of_the_trace(small_translator):
+def test_cached_decoding_steps_match_the_rows_of_the_trace(small_translator):
     trace = small_translator.trace(TEXT)
     model = small_translator._model
     source, limit = torch.tensor([[token.id for token in trace.source_tokens]]), len(trace.target_tokens)
@@ -185,18 +185,18 @@ def test_omitting_the_decoder_mask_changes_only_the_final_pass(small_translator)
     assert not np.allclose(trace.log_probs, normal.log_probs)
 
 
-def test_translation_without_positions_is_decoded_without_them(shaped_translator):
+def test_decoding_ignores_positions_if_they_are_switched_off(shaped_translator):
     interventions = Interventions(positions=False)
     trace = shaped_translator.trace(TEXT, interventions=interventions)
     parts = shaped_translator.tokenizer.spelling.parts
     begun = False
     for token, likeliest in zip(trace.predicted_tokens, trace.candidate_ids[:, 0].tolist(), strict=True):
-        # Except where the most likely token would have broken a character.
+        # The model skips the most likely token only where that token would break a character.
         assert token.id == likeliest or likeliest in parts or (begun and token.id in parts)
         begun = token.id in parts
     normal = shaped_translator.trace(TEXT)
     if shaped_translator.config.positions == "rotary":
-        # This random model repeats one token whatever it knows about positions.
+        # With rotary positions, this random model repeats one token with and without positions.
         assert not np.allclose(trace.log_probs, normal.log_probs)
     elif shaped_translator.config.positions != "none":
         assert trace.predicted_tokens != normal.predicted_tokens
@@ -230,7 +230,7 @@ def test_empty_text_is_reported(small_translator, text):
         small_translator.trace(TEXT, text)
 
 
-def test_text_exactly_at_the_limit_is_read_and_one_token_more_is_not(small_translator):
+def test_text_at_the_token_limit_is_read_and_a_longer_text_is_rejected(small_translator):
     text = "1" * (MAX_TOKENS - 1)
     assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_TOKENS, "a space mark and a token a digit"
     assert len(small_translator.trace(text).source_tokens) == MAX_TOKENS + 1
@@ -240,7 +240,7 @@ def test_text_exactly_at_the_limit_is_read_and_one_token_more_is_not(small_trans
         small_translator.trace("x" * 23_000)
 
 
-def test_devices_are_listed(model_folder):
+def test_available_devices_are_listed(model_folder):
     assert available_devices()[-1] == "cpu"
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
     with pytest.raises(DeviceError, match="Choose one of: .*cpu"):
@@ -248,7 +248,7 @@ def test_devices_are_listed(model_folder):
 
 
 def test_unusable_device_is_not_offered(monkeypatch):
-    # No machine has both.
+    # No machine has both MPS and CUDA.
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
     monkeypatch.setattr({"mps": torch.backends.mps, "cuda": torch.cuda}[missing], "is_available", lambda: True)
     monkeypatch.setattr(devices, "_works", devices._works.__wrapped__)
@@ -266,7 +266,7 @@ def test_model_version_changes_with_its_files(model_folder, small_translator, tm
 
 @pytest.mark.parametrize("text", ["\ud800 dog", "dog\udfff.", "a \udfff\ud800 b"])
 def test_lone_surrogate_is_read_as_a_replacement_character(small_translator, text):
-    """JSON can hold one, and so can a Python string; no page, file or chart can."""
+    """JSON and Python strings can contain a lone surrogate, but no page, file or chart can."""
     trace = small_translator.trace(text, text)
     shown = [trace.source_text, trace.target_text, small_translator.trace(text).source_text]
     assert shown == [re.sub("[\ud800-\udfff]", "\ufffd", text)] * 3
@@ -275,7 +275,7 @@ def test_lone_surrogate_is_read_as_a_replacement_character(small_translator, tex
     assert small_translator.trace("🙂 dog").source_text == "🙂 dog"
 
 
-def test_equal_runs_compare_equal_however_they_are_written(small_translator):
+def test_model_runs_with_equal_arguments_compare_equal(small_translator):
     run = TraceRun("A dog\ud83d\ude42.", [5, 6, 2])
     assert run == TraceRun("A dog🙂.", (5, 6, 2), interventions=Interventions()) and len({run, TraceRun(run.text)}) == 2
     assert small_translator.get(TraceRun("A dog.", "Ein Hund.")).equals(small_translator.trace("A dog.", "Ein Hund."))

@@ -1,4 +1,4 @@
-"""Tests of votes by the requests that phones and the lecturer's browser send to the proxy."""
+"""Tests of votes, through the requests that phones and the lecturer's browser send to the proxy."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ QUESTION = {"act": "open", "question": "What comes <b>next</b>?", "choices": ["H
 
 @dataclass
 class Hall:
-    """A proxy without an app, its endpoint, and the paths that the terminal showed."""
+    """A proxy without an app, its vote endpoint, and the paths printed in the terminal."""
 
     port: int
     told: list[str] = field(default_factory=list)
     cookie: str = ""
 
     async def ask(self, method: str, path: str, body: object = None, *more: str) -> tuple[int, str, str]:
-        """Return status, head and body of an answer."""
+        """Return status, headers and body of a response."""
         sent = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         fields = [f"{method} {path} HTTP/1.1", "Host: hall", *more]
         if method == "POST":
@@ -80,7 +80,7 @@ async def hall(*, lecturer: bool = True) -> AsyncIterator[Hall]:
     ],
     ids=range(8),
 )
-def test_requests_of_a_vote_are_recognised(target, action):
+def test_vote_requests_are_recognised(target, action):
     found = vote_request(b"GET " + target + b" HTTP/1.1\r\nCookie: a\r\n\r\n")
     assert (found and found.action) == action
 
@@ -112,7 +112,7 @@ def test_audience_votes_and_the_result_is_revealed():
     within(lecture)
 
 
-def test_only_the_lecturers_browser_can_open_and_close_a_vote():
+def test_only_the_browser_of_the_lecturer_can_open_and_close_a_vote():
     async def lecture() -> None:
         async with hall(lecturer=False) as place:
             for cookie in ("", "attention_atlas_lecturer_8501=", "attention_atlas_lecturer_8501=guess"):

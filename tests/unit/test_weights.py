@@ -23,7 +23,7 @@ def test_weights_contain_every_parameter_under_each_of_its_names(shaped_translat
 
 
 @ONE_SHAPE
-def test_weight_views_are_read_only_and_equal_the_model(shaped_translator):
+def test_weight_views_are_read_only_and_match_the_model(shaped_translator):
     weights = shaped_translator.weights()
     array = weights.arrays["source_embedding.weight"]
     assert array.ctypes.data == shaped_translator._model.source_embedding.weight.data_ptr()
@@ -34,7 +34,7 @@ def test_weight_views_are_read_only_and_equal_the_model(shaped_translator):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_projection_of_each_head_equals_its_slice_of_the_layer(shaped_translator, kind):
+def test_projection_of_each_head_matches_its_slice_of_the_layer(shaped_translator, kind):
     found = shaped_translator.weights().attention(kind, 1)
     attention = layer_of(shaped_translator, kind, 1)
     torch.manual_seed(2)
@@ -55,7 +55,7 @@ def test_projection_of_each_head_equals_its_slice_of_the_layer(shaped_translator
     )
 
 
-def test_linear_maps_and_norms_equal_the_modules_of_the_model(shaped_translator):
+def test_linear_maps_and_norms_match_the_model_modules(shaped_translator):
     weights, layer = shaped_translator.weights(), shaped_translator._model.encoder_layers[0]
     x = torch.randn(4, 24)
     expand = weights.linear("encoder_layers.0.feed_forward.expand")

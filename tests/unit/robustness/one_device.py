@@ -1,6 +1,7 @@
-"""Simulates a device with torch's `meta`, whose tensors have no values.
+"""Simulates a device with torch's `meta` tensors, which have no values.
 
-It detects operations that mix devices, or create a tensor on another one, without a GPU. Values read back are invented.
+Detects operations that mix devices, or create a tensor on the wrong device, without a GPU. Values that are read back
+are invented.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ SCALARS = {torch.bool: False, torch.int64: 1, torch.float32: 1.0}
 
 
 class OneDevice(TorchDispatchMode):
-    """Fails if a tensor is created on the CPU, or values travel to the CPU and back.
+    """Fails if a tensor is created on the CPU, or if values travel to the CPU and back.
 
     Args:
-        results: whether results may leave the device and be read on the CPU. Only choices may then return to it:
-            numbers of tokens and of rows.
-        given: whether numbers that no run computed may be sent to the device, such as head means or positions.
+        results: whether results may be copied to the CPU. Afterwards, only token ids and row indices may return to the
+            device.
+        given: whether precomputed numbers, such as head means or positions, may be copied to the device.
         counting: whether values read back count from 0, so that the rows of a batch take different tokens.
     """
 
@@ -40,10 +41,10 @@ class OneDevice(TorchDispatchMode):
         on_cpu = [each for each in inputs if each.device == CPU]
         on_device = [each for each in inputs if each.device == META]
         if getattr(func, "overloadpacket", None) in ASKED and on_device:
-            # Numbers that Python reads: whether all sentences have ended, and how many tokens a batch has.
+            # Scalars that Python reads: whether all sentences have ended, and the number of tokens in a batch.
             return SCALARS[on_device[0].dtype]
         if copies and on_device and CPU in given:
-            # Python decides from the rows that continue which interventions go with them.
+            # Python reads the indices of the rows that continue, to select their interventions.
             assert self.results or not on_device[0].dtype.is_floating_point, f"{func}: values leave the device"
             read = torch.zeros(on_device[0].shape, dtype=kwargs.get("dtype") or on_device[0].dtype)
             return torch.arange(read.numel(), dtype=read.dtype).view_as(read) if self.counting else read
@@ -55,7 +56,7 @@ class OneDevice(TorchDispatchMode):
             floating = [each for each in entering if each.dtype.is_floating_point]
             assert self.given or not floating, f"{func}: values come through the CPU"
         elif outputs and not self.results:
-            # numpy masks are wrapped, indexed and stacked before they are moved.
+            # numpy masks are wrapped, indexed and stacked on the CPU before they are moved to the device.
             assert all(not each.dtype.is_floating_point for each in outputs), f"{func} computes on the CPU"
         return out
 

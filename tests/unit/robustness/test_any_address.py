@@ -1,4 +1,4 @@
-"""Tests that any address and any browser message gives valid values or the defaults."""
+"""Tests that any URL and any browser message gives valid values or the defaults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = sorted(
         if name
     }
 )
-# Spellings that are valid somewhere, so that everything else about them can be invalid.
+# Values that some parameter accepts, so that everything else in a URL can be invalid.
 KNOWN = sorted(
     {value for cls in Params.registered() for value in cls().to_address().values()}
     | {str(each.default).lower() for cls in Params.registered() for each in fields(cls)}
@@ -33,7 +33,7 @@ VALUES = st.one_of(
     NUMBERS.map(str),
     NUMBERS.map(lambda number: f"{number / 1000:.3f}"),
     st.text(max_size=30),
-    # Up to three hundred numbers; hypothesis would need longer to draw each than everything else here.
+    # Up to three hundred numbers, repeated from a short list because Hypothesis draws long lists slowly.
     st.tuples(st.lists(NUMBERS.map(str), max_size=6), st.integers(1, 50)).map(lambda each: ".".join(each[0] * each[1])),
     st.lists(st.integers(0, 30).map(str), max_size=6).map(".".join),
 )
@@ -47,7 +47,7 @@ SENT = st.recursive(
 
 
 def is_valid(params: Params) -> None:
-    """Check that every value is within its limits, and its address reads as it was written."""
+    """Check that every value is within its limits, and survives a URL."""
     for each in fields(params):
         value, (least, most) = getattr(params, each.name), params.limits(each.name)
         numbers = value if isinstance(value, tuple) else (value,)
@@ -79,7 +79,7 @@ def is_checked(sent: object, name: str, value: object) -> None:
 
 
 def keeps_what_is_typed(text: str, target: str, chosen: list[dict[str, str]]) -> None:
-    """Check that choices on any page change neither the sentence nor its translation, and an address holds both."""
+    """Check that choices on any page change neither the sentence nor its translation, and that a URL contains both."""
     text, target = replace_surrogates(text), replace_surrogates(target)
     state = State(text=text, target=target)
     for address in chosen:

@@ -32,7 +32,8 @@ from transformer.text.normalisation import normalise, normalise_with_spans, repl
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, units
 from transformer.values.trace import KINDS, Trace
 
-# Characters that become several or none, or join others; halves of pairs; syntax of markup, scripts and tables.
+# Characters that normalise to several or none, or that join others; lone surrogates; syntax of markup, scripts and
+# tables.
 STRANGE = (
     "ﷺ½ﬃ㍿Ⅷ\u0301\u0323\u1160\u11ff\u200b\u200d\u2060\ufeff\u00ad\u202e\u2028\x00\x1b\x7f\ud800\udfff"
     "▁ \t\n\r\"'<>&$`*_[](){}|=+-@\\:;,🙂🇩🇪👩👧"
@@ -46,7 +47,7 @@ TEXTS = st.one_of(
 
 
 def is_normalised(typed: str) -> None:
-    """Check that normalised text is in order, within the typed text, and normalises to itself."""
+    """Check that normalised text has ordered spans within the typed text, and normalises to itself."""
     read, spans = normalise_with_spans(typed)
     assert len(read) == len(spans) and all(0 <= start < end <= len(typed) for start, end in spans)
     assert all(a[0] <= b[0] for a, b in pairwise(spans))
@@ -57,7 +58,7 @@ def is_normalised(typed: str) -> None:
 
 
 def follows_rules(tokenizer: Tokenizer, text: str) -> None:
-    """Check that the tokens of a text are in order, within it, and spell it."""
+    """Check that the tokens of a text are in order, are within the text, and spell the text."""
     is_normalised(text)
     tokens = tokenizer.encode(text)
     ids = [token.id for token in tokens]
@@ -69,11 +70,11 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     lost = "".join(character for position, character in enumerate(text) if position not in covered)
     assert normalise(lost) == "", "only spaces and what normalisation removes is covered by no token"
     assert ids == tokenizer.encode_ids(text)
-    # Typed markup never becomes a control token.
+    # Markup in typed text never becomes a control token.
     assert ids.count(END) == 1 and ids[-1] == END and not {PAD, UNKNOWN, START} & set(ids)
     assert tokenizer.decode(ids) == normalise(text)
     assert "".join(units(normalise(text))) == normalise(text)
-    # Texts beside a map; none of them raises.
+    # The labels and texts beside a map raise no error.
     labels = [token_label(token, text) for token in tokens]
     assert json.dumps(labels).encode("utf-8")
     replace_surrogates(text).encode("utf-8")
@@ -81,12 +82,12 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
 
 
 def refuse(constant: str) -> None:
-    """Reject a constant that Python's JSON accepts and standard JSON does not; a text may be "NaN"."""
+    """Reject a constant such as NaN, which Python's JSON parser accepts but standard JSON does not."""
     raise AssertionError(f"{constant} is no number of JSON")
 
 
 def is_shown(trace: Trace) -> None:
-    """Check everything that pages derive from a trace, without their widgets."""
+    """Check everything that pages derive from a trace, without widgets."""
     again = Trace.from_json(trace.to_json())
     assert again.equals(trace)
     for kind in KINDS:
@@ -99,7 +100,7 @@ def is_shown(trace: Trace) -> None:
             assert len(table) == view.weights[0, 0].size and table.to_csv().encode("utf-8")
         header, _ = unframe(payload(trace, kind, {}))
         assert json.dumps(header, allow_nan=False).encode("utf-8")
-    # The kind with both texts beside it.
+    # Cross-attention shows both texts beside the map.
     view = view_of(trace, "cross", words=False)
     chart = matrix(
         view.weights[0, 0],
@@ -110,7 +111,7 @@ def is_shown(trace: Trace) -> None:
         titles=titles(True),
         mask=view.mask,
     )
-    # Streamlit does this for any number of cells, except for its white space.
+    # Streamlit serialises a chart in the same way: with any number of cells, but different indentation.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_json(indent=None)
     assert json.loads(spec, parse_constant=refuse) and spec.encode("utf-8")
@@ -118,7 +119,7 @@ def is_shown(trace: Trace) -> None:
 
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory, tokenizer, small_config) -> Translator:
-    """A translator with one layer per side; only the text matters."""
+    """A translator with one layer per stack, because only the text matters."""
     folder = tmp_path_factory.mktemp("one") / "model"
     config = replace(small_config, encoder_layers=1, decoder_layers=1)
     torch.manual_seed(11)
@@ -139,6 +140,6 @@ def is_read_or_refused(translator: Translator, text: str, target: str) -> None:
 GIVEN = {"text": TEXTS, "target": st.one_of(st.just(""), TEXTS)}
 test_any_text = few(25)(given(**GIVEN)(is_read_or_refused))
 test_five_hundred_texts = many(500)(given(**GIVEN)(is_read_or_refused))
-# The model is left out, because a text passes it only as numbers.
+# These tests leave out the model, which receives a text only as numbers.
 test_two_hundred_texts_are_cut = few(200)(given(text=TEXTS)(follows_rules))
 test_ten_thousand_texts_are_cut = many(10_000)(given(text=TEXTS)(follows_rules))

@@ -1,4 +1,4 @@
-"""Tests that a damaged folder of any kind of model is rejected with one clear message, or loads unchanged."""
+"""Tests that a damaged model folder is rejected with one clear message, or loads unchanged."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ FIELDS_OF = {
     "marian": ["layers", "d_model", "source_vocabulary", "model_type", "attention", "unknown"],
     "language model": ["layers", "d_model", "heads", "vocabulary", "model_type", "attention", "unknown"],
 }
-# Values for a field of config.json: wrong, out of range, or far too large to allocate.
+# Values for a field of config.json: of the wrong type, out of range, or far too large to allocate.
 NUMBERS = [-1, 0, 1, 2, 3, 7, 64, 2**20, 2**31, 2**40, 10**30, 0.5, 1.0, 1e308, float("nan"), float("inf")]
 WORDS = ["", "8", "post", "learned", "none", "target", "all", "gelu", "sinusoidal_halves", "gpt2"]
 VALUES = st.sampled_from([None, True, [], {}, *NUMBERS, *WORDS])
@@ -64,7 +64,7 @@ CELLS = ["nan", "inf", "", "x", "=1+1", "1e999", "\x00", "ä", '"', "1,2", "\r",
 
 
 class Whole(NamedTuple):
-    """Complete folders of all kinds, and their content."""
+    """Intact model folders of every type, with their content."""
 
     folders: dict[str, Path]
     models: dict[str, Translator | LanguageModel]
@@ -76,7 +76,7 @@ def load(kind: str, folder: Path) -> Translator | LanguageModel:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, small_config: TransformerConfig) -> Whole:
-    """The models have one layer per side because they are loaded thousands of times."""
+    """The models have one layer per stack, because they are loaded thousands of times."""
     place = tmp_path_factory.mktemp("whole")
     folders = {"translator": place / "translator", "language model": place / "language-model"}
     configs = {
@@ -99,7 +99,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, small_
 
 
 def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> bool:
-    """Return whether two models compute the same, bit for bit."""
+    """Return whether two models have bitwise identical weights, vocabularies and head means."""
     mine, theirs = one.weights().arrays, other.weights().arrays
     vocabularies = one.tokenizer, other.tokenizer
     files = [each.files if isinstance(each, PairTokenizer) else each.serialized for each in vocabularies]
@@ -118,7 +118,7 @@ def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> 
 
 
 def listed(place: Path) -> list[ModelFolder]:
-    """Return the entry of the only folder at a place in the list of models."""
+    """Return the entries in the list of available models whose folder is in this place."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FOLDER_VARIABLE, str(place))
         found = [*model_folders().values(), *language_model_folders().values()]
@@ -127,7 +127,7 @@ def listed(place: Path) -> list[ModelFolder]:
 
 @st.composite
 def damages(draw: st.DrawFn, kind: str) -> tuple:
-    """Draw the damage to a folder, as a tuple for failure messages: what is damaged, and its numbers."""
+    """Hypothesis strategy for the arguments of `damage`, which damages a model folder."""
     others = ["field", "field", "field", "nested", "header", "header", "tensor", "metadata"]
     what = draw(st.sampled_from([*["file"] * 14, *others, *["cell"] * (kind != "marian")]))
     if what == "file":
@@ -145,7 +145,7 @@ def damages(draw: st.DrawFn, kind: str) -> tuple:
 
 
 def damage(folder: Path, what: str, *rest) -> None:
-    """Apply the damage to a folder."""
+    """Apply damage drawn by `damages` to a model folder."""
     if what == "file":
         damage_file(folder, *rest)
     elif what == "field":
@@ -220,7 +220,7 @@ def test_invalid_learning_curve_is_rejected_before_a_page_shows_it(whole, tmp_pa
     ids=str,
 )
 def test_sizes_that_differ_from_the_weights_are_never_allocated(whole, tmp_path, changes):
-    """The first of these sizes used to block loading, and the others used up the memory."""
+    """The first of these sizes once blocked loading, and the others exhausted the memory."""
     folder = shutil.copytree(whole.folders["translator"], tmp_path / "model")
     for field, value in changes.items():
         set_field(folder / "config.json", field, value)
@@ -236,7 +236,7 @@ def test_source_vocabulary_that_does_not_match_the_tokenizer_is_reported(tmp_pat
 
 
 @pytest.mark.parametrize("value", [float("nan"), -float("inf")])
-def test_diverged_model_with_valid_seals_is_rejected(tmp_path, small_translator, small_config, value):
+def test_diverged_model_with_valid_integrity_seals_is_rejected(tmp_path, small_translator, small_config, value):
     weights = dict(small_translator._model.named_parameters())
     name = next(iter(weights))
     broken = weights[name].detach().clone()
@@ -251,7 +251,7 @@ def modes(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def test_model_files_have_the_usual_permissions(tmp_path, small_translator, small_config):
-    """safetensors writes files for their owner only, so other users could not read a model in a shared folder."""
+    """safetensors creates files that only their owner can read, so other users could not load a shared model."""
     before = os.umask(0o022)
     try:
         weights = dict(small_translator._model.named_parameters())
@@ -274,7 +274,7 @@ def test_head_means_from_an_older_version_load_without_sentences(whole, tmp_path
 
 
 def test_rejected_model_folder_leaves_no_open_thread_or_file(whole, tmp_path):
-    """No thread or file stays open, so the folder can be fixed in place."""
+    """An open thread or file would prevent fixing the folder in place."""
     folder = shutil.copytree(whole.folders["translator"], tmp_path / "model")
     content = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(content[:-1])

@@ -42,7 +42,7 @@ def model(request: pytest.FixtureRequest) -> Transformer:
 
 
 def edits(config: TransformerConfig) -> list[Edits]:
-    """Return no edits, or two sets in one batch."""
+    """Return two cases: no interventions, and a batch whose rows have different interventions."""
     changes = [
         Interventions(
             gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5},
@@ -56,7 +56,7 @@ def edits(config: TransformerConfig) -> list[Edits]:
     return [UNEDITED, edits_of(changes, config, device=META)]
 
 
-def test_run_stays_on_the_device(model):
+def test_model_run_stays_on_its_device(model):
     for edit in edits(model.config):
         for record in (None, Recorder(details=True)):
             with torch.inference_mode(), OneDevice() as mode:
@@ -73,7 +73,7 @@ def test_run_stays_on_the_device(model):
                 assert {each.device for name in record.tensors for each in record.tensors[name]} == {META}
 
 
-def test_padding_stays_on_the_device(model):
+def test_padding_stays_on_the_device_of_the_model(model):
     with OneDevice():
         assert model(ids(2, 5), ids(2, 4), source_mask=ids(2, 5) != 1).device == META
 
@@ -87,7 +87,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("capture", [pytest.param(False, marks=pytest.mark.thorough), True])
-def test_only_results_leave_the_device_while_decoding(model, method, capture):
+def test_decoding_copies_only_results_to_the_cpu(model, method, capture):
     with torch.inference_mode(), OneDevice(results=True):
         cache = model.start_cache(model.encode(ids(1, 5), None), None)
         steps = list(
@@ -99,7 +99,7 @@ def test_only_results_leave_the_device_while_decoding(model, method, capture):
         assert not capture or step.distribution.attention.cross.device == META
 
 
-def test_logit_lens_sends_only_its_results(model):
+def test_logit_lens_copies_only_results_to_the_cpu(model):
     record = Recorder(details=True)
     with torch.inference_mode(), OneDevice(results=True):
         model.decode(ids(1, 4), model.encode(ids(1, 5), None), None, record=record)
@@ -120,7 +120,7 @@ def test_training_step_stays_on_its_device(model):
 
 
 class Breaking(TorchDispatchMode):
-    """Raises at the first multiplication, as a failing device does."""
+    """Raises an error at the first multiplication, like a failing device."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ def test_device_failure_is_reported_once_and_the_next_run_works(small_translator
         run()
 
 
-# The test above covers the types of errors.
+# The test above covers every type of error.
 @pytest.mark.parametrize(("said", "error"), [(said, errors[0]) for said, errors in ERRORS.items()][:1], ids=str)
 def test_device_failure_of_a_language_model_is_reported_once(said, error):
     loaded = load_language_model(device="cpu")
@@ -181,6 +181,6 @@ def test_device_failure_of_a_language_model_is_reported_once(said, error):
         assert re.match(f"The device cpu .*{said}", str(scores_of_model(loaded)))
 
 
-def test_error_unrelated_to_the_device_is_not_reported_as_a_device_error(small_translator):
+def test_other_error_is_not_reported_as_a_device_error(small_translator):
     with Breaking(RuntimeError("shapes cannot be multiplied")), pytest.raises(RuntimeError, match="shapes cannot"):
         small_translator.translate("A dog.")

@@ -1,4 +1,4 @@
-"""Tests that the app's runs stay on the device of the model, from the text to the arrays."""
+"""Tests that the app's model runs stay on the model's device, from the text to the arrays."""
 
 from __future__ import annotations
 
@@ -76,19 +76,19 @@ RUNS: dict[str, Callable[[Translator], Any]] = {
 }
 
 
-# The others take the same code paths.
+# Slow model runs; the others take the same code paths.
 SLOW = ("translate", "sample", "trace decoding", "score by another sentence")
 
 
 @pytest.mark.parametrize("run", [pytest.param(run, marks=pytest.mark.thorough) if run in SLOW else run for run in RUNS])
-def test_only_results_of_a_translator_leave_the_device(translator, run):
+def test_translator_copies_only_results_to_the_cpu(translator, run):
     with OneDevice(results=True, given=True) as mode:
         assert len(RUNS[run](translator))
     assert mode.operations > 10
 
 
 @pytest.mark.parametrize("method", ["erasure", "frozen_gradient", "integrated_gradients"])
-def test_only_the_scores_of_an_attribution_leave_the_device(translator, method):
+def test_attribution_copies_only_scores_to_the_cpu(translator, method):
     with OneDevice(results=True, given=True) as mode:
         trace = translator.trace(TEXT, TARGET, details=True)
         targets = [Target((0,)), Target((1,))]
@@ -96,9 +96,9 @@ def test_only_the_scores_of_an_attribution_leave_the_device(translator, method):
     assert mode.operations > 100
 
 
-def test_sentence_that_ends_early_leaves_its_batch_on_the_device(config):
+def test_sentence_that_ends_early_is_removed_from_its_batch_on_the_device(config):
     model = Transformer(config).to(META).eval()
-    # Row number n takes the token n, so that the last one ends at once.
+    # Row n takes token n, so that the last row ends at once.
     rows = model.symbols.end + 1
     with torch.inference_mode(), OneDevice(results=True, counting=True):
         memory = model.encode(ids(rows, 5), None)
@@ -120,7 +120,7 @@ LANGUAGE_RUNS: dict[str, Callable[[Checkpoint], Any]] = {
 
 
 @pytest.mark.parametrize("run", LANGUAGE_RUNS)
-def test_only_results_of_a_language_model_leave_the_device(language_model, run):
+def test_language_model_copies_only_results_to_the_cpu(language_model, run):
     with OneDevice(results=True, given=True) as mode:
         assert len(LANGUAGE_RUNS[run](language_model))
     assert mode.operations > 50

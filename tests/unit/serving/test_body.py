@@ -1,4 +1,4 @@
-"""Tests that a request may have 16 MB, and that the server reads no more."""
+"""Tests that a request body may have 16 MB, and that the server reads no more than that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.serving.protocol import MAX_BYTES
 
 
 class Sender:
-    """Sends a body in this many parts of this many bytes."""
+    """Sends a body in a given number of parts, each with a given number of bytes."""
 
     def __init__(self, parts: int, size: int) -> None:
         self.left, self._size = parts, size
@@ -27,17 +27,17 @@ class Sender:
 
 
 @pytest.mark.parametrize("announced", [0, MAX_BYTES])
-def test_largest_request_is_read(announced):
+def test_request_body_of_the_maximum_size_is_read(announced):
     assert Sender(2, MAX_BYTES // 2).read(announced) == b"\x01" * (MAX_BYTES // 2) + b"\x00" * (MAX_BYTES // 2)
     assert Sender(0, 1).read(0) == b""
 
 
-def test_body_announced_as_too_large_is_not_read():
+def test_body_with_an_excessive_content_length_is_not_read():
     sender = Sender(1, 1)
     assert sender.read(MAX_BYTES + 1) is None and sender.left == 1
 
 
 @pytest.mark.parametrize("announced", [0, 5])
-def test_body_larger_than_announced_is_read_up_to_the_limit(announced):
+def test_body_longer_than_its_content_length_is_read_up_to_the_limit(announced):
     sender = Sender(40, 2**20)
     assert sender.read(announced) is None and sender.left == 40 - 17

@@ -1,4 +1,6 @@
-"""Tests that a translator with a remote model acts like a local one, and reports an unreachable server in one line."""
+"""Tests that a translator with a remote model behaves like a local one, and reports an unreachable server in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ BEAM = DecodingSettings("beam", beam_size=3)
 
 
 class Mortal(Service):
-    """A service whose replica dies the given number of times."""
+    """A service whose replica dies a given number of times."""
 
     deaths = 0
 
@@ -52,7 +54,7 @@ def remote(service, model_folder):
         yield RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_remote_model_has_the_properties_of_the_local_one(remote, small_translator):
+def test_remote_model_has_the_same_properties_as_a_local_model(remote, small_translator):
     for name in ("config", "card", "languages", "curve", "device", "version", "folder", "parameters", "means"):
         assert getattr(remote, name) == getattr(small_translator, name), name
     assert remote.tokenizer.fingerprint == small_translator.tokenizer.fingerprint
@@ -87,14 +89,14 @@ def test_remote_model_has_the_properties_of_the_local_one(remote, small_translat
         "attribution",
     ],
 )
-def test_every_run_gives_the_same_result_remotely(remote, small_translator, run):
+def test_local_and_remote_runs_give_the_same_result(remote, small_translator, run):
     there, here = run(remote), run(small_translator)
     if hasattr(there, "translation"):
         there, here = there.trace, here.trace
     assert same(there, here)
 
 
-def test_remote_translation_is_equal_except_for_its_duration(remote, small_translator):
+def test_remote_and_local_translations_differ_only_in_duration(remote, small_translator):
     there, here = (model.translate("The dog.", BEAM, interventions=OFF) for model in (remote, small_translator))
     assert (there.tokens, there.text, there.log_prob) == (here.tokens, here.text, here.log_prob)
 
@@ -110,27 +112,27 @@ def test_results_that_need_the_weights_are_computed_locally_on_demand(service, r
     assert same(*(model.deletion_curves(trace, found[0], [0, 1]) for model in (fresh, small_translator)))
 
 
-def test_many_concurrent_requests_each_get_their_own_answer(remote, small_translator):
+def test_each_of_many_concurrent_requests_gets_its_own_response(remote, small_translator):
     texts = [f"{'The old man reads ' * (number % 5)}{number}." for number in range(8)]
     with ThreadPoolExecutor(8) as people:
         found = list(people.map(remote.trace, texts))
     assert all(same(trace, small_translator.trace(text)) for trace, text in zip(found, texts, strict=True))
 
 
-def test_batch_with_an_invalid_text_still_answers_the_others(remote, small_translator):
+def test_batch_with_an_invalid_text_still_returns_the_other_results(remote, small_translator):
     found = {}
     remote.trace_together(["A dog.", " ", "The old man."], found.__setitem__)
     assert same(found[0], small_translator.trace("A dog.")) and same(found[2], small_translator.trace("The old man."))
     assert isinstance(found[1], TextError)
 
 
-def test_batch_equals_single_requests(service):
+def test_batched_requests_match_single_requests(service):
     runs = [TraceRun(text) for text in ("A dog.", " ", "The old man reads a book.")]
     assert all(run.plain for run in runs)
     assert service.answer_together(runs) == [service.answer(run) for run in runs]
 
 
-def test_remote_model_reports_an_invalid_text_as_usual(remote, small_translator):
+def test_remote_model_reports_an_invalid_text_like_a_local_model(remote, small_translator):
     for model in (remote, small_translator):
         with pytest.raises(TextError, match="Type a sentence"):
             model.trace(" ")
@@ -166,7 +168,7 @@ def test_unreachable_server_is_reported_until_it_returns(service, model_folder):
         assert same(remote.trace("A dog."), before)
 
 
-def test_cancelled_caller_does_not_wait_for_the_answer(small_translator, model_folder):
+def test_cancelled_caller_does_not_wait_for_the_response(small_translator, model_folder):
     asked, go_on = threading.Event(), threading.Event()
 
     class Slow(Service):
@@ -213,7 +215,7 @@ def test_run_without_a_waiting_client_is_cancelled(service, kind):
 
 
 @pytest.mark.parametrize("words", [{}, {"device": ""}, {"device": None}, {"device": ["cpu"]}], ids=str)
-def test_server_without_a_device_is_rejected(small_translator, model_folder, words):
+def test_server_that_does_not_name_its_device_is_rejected(small_translator, model_folder, words):
     class Speechless(Service):
         def parse(self, method: str, path: str, body: bytes) -> Reply:
             return json_reply(small_translator.version, **words)
@@ -225,7 +227,7 @@ def test_server_without_a_device_is_rejected(small_translator, model_folder, wor
         RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_server_of_another_model_is_rejected(small_translator, copying_translator, model_folder):
+def test_server_with_a_different_model_is_rejected(small_translator, copying_translator, model_folder):
     with model_server(Service(copying_translator)) as address, pytest.raises(ServerError, match="has the model"):
         RemoteTranslator(address, model_folder, "cpu")
     with model_server(Service(small_translator)) as address:
@@ -251,7 +253,7 @@ def test_server_of_another_model_is_rejected(small_translator, copying_translato
         "http://127.0.0.1:8600/modèle",
     ],
 )
-def test_invalid_address_is_reported(model_folder, address):
+def test_invalid_model_server_url_is_reported(model_folder, address):
     with pytest.raises(ServerError, match="is not the address of a model's server: write it like"):
         RemoteTranslator(address, model_folder, "cpu")
 

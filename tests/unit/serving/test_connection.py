@@ -1,4 +1,4 @@
-"""Tests of connections to servers that answer differently from ours."""
+"""Tests of connections to slow servers, and to servers that are not a model server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10
 
 @contextmanager
 def dripping_server(at_once: bytes) -> Iterator[str]:
-    """Run a server that sends the first bytes of an answer at once, and the rest one byte at a time."""
+    """Run a server that sends the bytes `at_once` immediately, and the rest of its response one byte at a time."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
@@ -39,7 +39,7 @@ def dripping_server(at_once: bytes) -> Iterator[str]:
 
 @contextmanager
 def server(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """Run a server that gives every client the same answer; return the requests it received."""
+    """Run a server that gives every client the same response; yield its URL and the list of requests received."""
     asked: list[bytes] = []
 
     class Handler(socketserver.BaseRequestHandler):
@@ -55,18 +55,18 @@ def server(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
 
 
 @pytest.mark.parametrize("at_once", [b"", HEAD[:20], HEAD], ids=["nothing", "a status", "all but the body"])
-def test_slowly_arriving_answer_times_out(at_once):
+def test_slow_response_times_out(at_once):
     with dripping_server(at_once) as address, pytest.raises(ServerError, match="it took too long"):
         Connection(address).ask("/", b"{}", seconds=0.5)
 
 
-def test_slow_answer_that_arrives_in_time_is_complete():
+def test_slow_response_within_the_timeout_is_complete():
     with dripping_server(HEAD) as address:
         assert Connection(address).ask("/").body == b"1" * 100
 
 
 @pytest.mark.parametrize("length", [10**14, 2**29 + 1])
-def test_client_does_not_read_an_oversized_answer(length):
+def test_client_does_not_read_an_oversized_response(length):
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {length}\r\n\r\n"
     with server(head.encode()) as (address, asked), pytest.raises(ServerError, match="its answer is too long"):
         Connection(address).ask("/")

@@ -1,4 +1,4 @@
-"""Tests of turns at a replica: they keep their order, yield between steps, and end when no client waits."""
+"""Tests of turns at a replica: requests keep their order, yield between steps, and end when no client waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from transformer.serving import fair_lock
 from transformer.serving.fair_lock import DisconnectedError, FairLock
 
-# Longer than anything here takes.
+# Timeout in seconds, longer than any of these tests takes.
 PATIENCE = 60
 
 
@@ -36,7 +36,7 @@ def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
         first = asyncio.create_task(turns.run(long))
         await asyncio.to_thread(begun.wait, PATIENCE)
         second = asyncio.create_task(turns.run(lambda _: order.append("other") or "other"))
-        # Wait until it is in the queue.
+        # Let the second run enter the queue.
         await asyncio.sleep(0)
         waits.set()
         return await asyncio.wait_for(asyncio.gather(first, second), PATIENCE)
@@ -45,7 +45,7 @@ def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
     assert order == expected
 
 
-def test_next_request_gets_the_turn_when_the_cancelled_thread_has_ended():
+def test_next_request_starts_only_after_the_cancelled_thread_has_ended():
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 
@@ -65,7 +65,7 @@ def test_next_request_gets_the_turn_when_the_cancelled_thread_has_ended():
         second = asyncio.create_task(turns.run(lambda _: order.append("other")))
         await asyncio.sleep(0)
         first.cancel()
-        # The thread has not reached its next step, and still owns the model.
+        # The first thread has not reached its next step, and still uses the model.
         await asyncio.sleep(0)
         assert not order
         go_on.set()
@@ -90,7 +90,7 @@ def test_run_error_is_reported_and_releases_the_turn():
     assert asyncio.run(both()) == "other"
 
 
-def test_more_long_runs_than_threads_all_finish(monkeypatch):
+def test_all_long_runs_finish_even_with_fewer_threads_than_runs(monkeypatch):
     monkeypatch.setattr(fair_lock, "TIME_SLICE", 0.0)
     inside: list[int] = []
 

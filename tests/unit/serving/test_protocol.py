@@ -77,7 +77,7 @@ RUNS = st.one_of(
 
 
 def same(one: object, other: object) -> bool:
-    """Return whether two results are of the same kind with the same contents, bit for bit."""
+    """Return whether two results have the same type and bitwise identical contents."""
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
     if is_dataclass(one):
@@ -93,13 +93,13 @@ def same(one: object, other: object) -> bool:
 
 @few(100)
 @given(RUNS)
-def test_run_arrives_as_it_was_sent(run):
+def test_request_survives_the_wire_format(run):
     assert read_run(request(run, "a model")) == run
 
 
 @many(2_000)
 @given(RUNS)
-def test_every_run_arrives_as_it_was_sent(run):
+def test_every_kind_of_request_survives_the_wire_format(run):
     assert read_run(request(run, "a model")) == run
 
 
@@ -183,7 +183,7 @@ SENT_RUNS = (
 
 
 @pytest.mark.parametrize("run", SENT_RUNS, ids=lambda run: type(run).__name__)
-def test_result_arrives_as_it_was_sent(small_translator, run):
+def test_result_survives_the_wire_format(small_translator, run):
     sent = small_translator.get(run)
     assert same(result_of(archive_reply("a model", run, sent), ADDRESS, "a model", run), sent)
 
@@ -221,14 +221,14 @@ SCORES = ScoresRun("A dog.", None, ())
     ],
     ids=lambda reply: repr(reply.body[:20]),
 )
-def test_invalid_answer_is_reported_in_one_line(reply):
+def test_invalid_response_is_reported_in_one_line(reply):
     with pytest.raises(ServerError, match=f"^The answer from {ADDRESS} is not from a model's server .*$"):
         result_of(reply, ADDRESS, "m", SCORES)
 
 
 @few(150)
 @given(st.data())
-def test_damaged_answer_is_parsed_or_rejected(data):
+def test_damaged_response_is_parsed_or_rejected(data):
     numbers = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
     body = bytearray(archive_reply("m", SCORES, Scores(numbers[0], numbers, numbers, numbers, numbers)).body)
     for at in data.draw(st.lists(st.integers(0, len(body) - 1), max_size=4)):
@@ -258,7 +258,7 @@ def test_mismatched_protocol_or_model_is_reported_in_one_line():
         result_of(json_reply("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# The messages of version 7: bump PROTOCOL whenever one of these fields or its meaning changes.
+# Message fields of protocol version 7. Increase PROTOCOL whenever a field or its meaning changes.
 FIELDS = {
     TranslationRun: "text settings prefix suppressed interventions",
     DecodingRun: "text settings prefix suppressed interventions",

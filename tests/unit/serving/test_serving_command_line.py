@@ -8,13 +8,13 @@ from transformer.commands.serve import main
 
 
 @pytest.mark.parametrize("option", ["--replicas", "--most"])
-def test_excessive_number_of_replicas_is_reported_on_one_line(run_main, option):
+def test_excessive_number_of_replicas_is_reported_in_one_line(run_main, option):
     done = run_main(main, option, 1_000_000)
     assert done.returncode == 1 and done.stderr.endswith("1,000,000 copies of the model: the limit is 1,000\n")
 
 
 @pytest.mark.parametrize("port", [-1, 0, 85_010])
-def test_invalid_port_is_reported_on_one_line(run_main, port):
+def test_invalid_port_is_reported_in_one_line(run_main, port):
     done = run_main(main, "--port", port)
     assert (done.returncode, done.stderr) == (1, f"error: --port must be at least 1 and at most 65535, not {port}\n")
 
@@ -32,7 +32,7 @@ def test_host_may_be_an_ipv6_address(run_main):
     assert done.stderr.startswith("error: The file none/config.json is missing"), "somebody can listen there"
 
 
-# The first address is reserved for documentation, and belongs to no machine.
+# 192.0.2.1 is reserved for documentation and belongs to no machine; ::g is not an IP address.
 @pytest.mark.parametrize("host", ["192.0.2.1", "::g"])
 def test_host_of_another_machine_gives_a_one_line_error(run_main, host):
     done = run_main(main, "--host", host)

@@ -1,4 +1,4 @@
-"""Tests that runs of tasks are saved and loaded, and that damaged files are rejected in one line."""
+"""Tests that training runs of tasks are saved and loaded, and that damaged files are rejected in one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def stored(small_run, tmp_path_factory):
     return path
 
 
-def test_run_is_read_as_it_was_written(small_run, stored):
+def test_saved_task_run_loads_unchanged(small_run, stored):
     found = load_run(stored)
     assert (found.config, found.item, found.seconds) == (small_run.config, small_run.item, small_run.seconds)
     np.testing.assert_array_equal(found.losses, small_run.losses)
@@ -36,7 +36,7 @@ def test_run_is_read_as_it_was_written(small_run, stored):
     assert stored.stat().st_size < 2_000_000
 
 
-def test_unfinished_run_survives_saving(small_config, tmp_path):
+def test_unfinished_run_can_be_saved_and_loaded(small_config, tmp_path):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     save_run(trainer.run(), tmp_path / "half.npz")
@@ -44,7 +44,7 @@ def test_unfinished_run_survives_saving(small_config, tmp_path):
     assert found.step == 4 and [snapshot.step for snapshot in found.snapshots] == [0, 3] and not found.finished
 
 
-def test_run_file_may_omit_the_weights_of_most_snapshots(small_run, tmp_path):
+def test_saved_run_may_omit_the_weights_of_most_snapshots(small_run, tmp_path):
     path = tmp_path / "few.npz"
     save_run(small_run, path, models=3)
     found = load_run(path)
@@ -54,7 +54,7 @@ def test_run_file_may_omit_the_weights_of_most_snapshots(small_run, tmp_path):
     assert [found.index_at(step) for step in (0, 2, 3, 11, 12, 99)] == [0, 0, 1, 3, 4, 4]
     with pytest.raises(ValueError, match="step 3 were not kept"):
         answer(found.config, found.snapshots[1], "abc")
-    # Written again, it is the same run.
+    # Saving the loaded run again gives the same run.
     save_run(found, tmp_path / "again.npz")
     assert [each.step for each in load_run(tmp_path / "again.npz").snapshots if each.weights is not None] == [0, 6, 12]
 
@@ -107,7 +107,7 @@ def test_tasks_command_trains_shows_and_queries_a_model(run_main, tmp_path):
     assert done.returncode == 0 and "abc -> " in done.stdout
 
 
-def test_invalid_command_input_is_reported_on_one_line(run_main, tmp_path):
+def test_invalid_command_input_is_reported_in_one_line(run_main, tmp_path):
     (tmp_path / "empty.npz").touch()
     for arguments in (
         ("train", "fly"),

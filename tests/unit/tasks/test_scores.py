@@ -1,4 +1,4 @@
-"""Tests of head scores and events, on numbers with known answers."""
+"""Tests of head scores and training events, for attention with known results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def one_hot(rows, width):
 
 
 def measured(encoder, decoder, cross):
-    """Return scores of the copied item "abcab" (ids 4 5 6 4 5); the sixth row and column are the end or the start."""
+    """Return head scores for copying "abcab" (ids 4 5 6 4 5); the source ends with id 3, and the target starts with id
+    2.
+    """
     source, target = np.array([[4, 5, 6, 4, 5, 3]]), np.array([[2, 4, 5, 6, 4, 5]])
     attention = {"encoder": one_hot(encoder, 6), "decoder": one_hot(decoder, 6), "cross": one_hot(cross, 6)}
     return {
@@ -40,11 +42,11 @@ def test_mirrored_attention_has_a_mirror_score_of_one():
 
 
 def test_prefix_matching_attention_has_a_score_of_one():
-    # The decoder reads <s> a b c a b: its fifth token, a, was at index 1 and followed by the one at 2. In the encoder a
-    # matches the other a, and b the other b; only the first b is followed by a letter.
+    # The decoder reads <s> a b c a b. With prefix matching, the second a attends to index 2, after the first a. In the
+    # encoder, each letter attends to the letter after its other occurrence; no letter follows the second b.
     found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
     assert found["prefix_match"]["encoder"] == 1 and found["prefix_match"]["decoder"] == 1
-    # Cross rows read <s> a b c a: the token after a is at 1 and 4, b at 2, c at 3, a at 1 and 4.
+    # The decoder reads <s> a b c a: in the source, the letter after a is at 1 and 4, after b at 2, after c at 3.
     assert found["prefix_match"]["cross"] == 1
 
 
@@ -63,7 +65,7 @@ def test_event_is_placed_where_a_lasting_change_begins():
 
 
 def test_events_of_a_training_are_described_from_its_scores(small_run):
-    """In this invented run, the mirror of the second head appears at the third snapshot and stays."""
+    """In this invented training run, head 2 gets a mirror score at the third snapshot and keeps it."""
 
     def changed(number, snapshot):
         scores = {name: {kind: np.zeros((1, 2)) for kind in kinds} for name, kinds in snapshot.scores.items()}

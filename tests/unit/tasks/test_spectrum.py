@@ -16,24 +16,25 @@ from transformer.tasks.trainer import TaskTrainer
 def test_spectrum_of_a_wave_is_zero_except_at_its_frequency(modulus):
     numbers = np.arange(modulus)
     wave = 2 * np.pi * numbers / modulus
-    # The columns hold cosine and sine in one column or in two, and a mean, which is not a wave.
+    # Columns: a wave of frequency 2 as cosine and sine, a constant, which is not a wave, and a shifted wave of
+    # frequency 1.
     embedding = np.stack([3 * np.cos(2 * wave), 4 * np.sin(2 * wave), np.full(modulus, 7.0), np.sin(wave + 1)], axis=1)
     found = fourier_spectrum(embedding)
     assert found.shape == (modulus // 2,)
     expected = np.zeros(modulus // 2)
-    # A wave of amplitude A has the norm A * sqrt(p / 2).
+    # A wave of amplitude A over p numbers has the norm A * sqrt(p / 2).
     expected[[0, 1]] = np.array([1, 5]) * np.sqrt(modulus / 2)
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-def test_spectrum_matches_numpys_fourier_transform():
-    """The reference is numpy's transform at all frequencies, positive and negative, each column separately."""
+def test_spectrum_matches_the_numpy_fourier_transform():
+    """numpy transforms each column at positive and negative frequencies, so the power of each pair is added."""
     embedding = np.random.default_rng(0).normal(size=(53, 8))
     both = np.abs(np.fft.fft(embedding, axis=0)) ** 2 / 53
     expected = [np.sqrt((both[k] + both[53 - k]).sum()) for k in range(1, 27)]
     found = fourier_spectrum(embedding)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    # Parseval: the squares add up for any numbers.
+    # Parseval's theorem: the squares add up to the total variation, for any numbers.
     np.testing.assert_allclose((found**2).sum(), ((embedding - embedding.mean(axis=0)) ** 2).sum(), rtol=1e-12)
 
 

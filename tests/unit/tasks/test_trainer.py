@@ -1,4 +1,4 @@
-"""Tests of a training in slices, and of the content of its snapshots."""
+"""Tests of training in slices, and of the content of snapshots."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def same(one, other):
         assert first.exact_match == second.exact_match and first.held_out_loss == second.held_out_loss
 
 
-def test_training_in_slices_equals_training_at_once(small_config, small_run):
+def test_training_in_slices_gives_the_same_model_as_training_at_once(small_config, small_run):
     trainer = TaskTrainer(small_config, "dacbh")
     assert trainer.advance(steps=1) == 1
     assert trainer.advance(seconds=0) == 1, "a slice without time takes one step"
     assert trainer.advance(steps=3) == 3 and not trainer.finished
-    torch.rand(10)  # draws of others in between change nothing
+    torch.rand(10)  # other random draws in between change nothing
     early = trainer.run()
     assert trainer.advance() == small_config.steps - 5 and trainer.finished
     assert trainer.advance() == 0
@@ -40,7 +40,7 @@ def test_training_in_slices_equals_training_at_once(small_config, small_run):
     assert early.step == 5 and len(early.snapshots) == 2, "a result does not change with the next slice"
 
 
-def test_restarted_training_gives_the_same_run(small_config, small_run):
+def test_restarted_training_gives_an_identical_run(small_config, small_run):
     trainer = TaskTrainer(small_config, "dacbh")
     trainer.advance(steps=4)
     trainer.reset()
@@ -57,7 +57,7 @@ def test_training_leaves_the_global_random_generator_unchanged(small_config):
     torch.testing.assert_close(torch.rand(3), expected)
 
 
-def test_snapshot_contains_everything_that_a_page_draws(small_config, small_run):
+def test_snapshot_contains_everything_that_a_page_shows(small_config, small_run):
     assert [snapshot.step for snapshot in small_run.snapshots] == [0, 3, 6, 9, 12]
     assert small_run.losses[-1] < small_run.losses[0] and small_run.finished
     for snapshot in small_run.snapshots:
@@ -77,8 +77,8 @@ def test_parameter_count_matches_the_model(small_config, sizes):
 
 
 @pytest.mark.thorough
-def test_model_learns_to_copy_and_exact_match_equals_stepwise_decoding():
-    """Decoding is compared halfway, where the model is right about half of the time."""
+def test_model_learns_to_copy_and_exact_match_agrees_with_decoding():
+    """The model is tested halfway through training, when about half of its answers are right."""
     trainer = TaskTrainer(TaskConfig(task="copy", d_model=32, steps=200, snapshots=1, learning_rate=1e-2))
     trainer.advance(steps=85)
     items, model = trainer.items, trainer.model.eval()
@@ -98,20 +98,20 @@ def test_model_learns_to_copy_and_exact_match_equals_stepwise_decoding():
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_every_optimizer_learns(small_config, optimizer):
+def test_every_optimizer_reduces_the_loss(small_config, optimizer):
     trainer = TaskTrainer(replace(small_config, optimizer=optimizer, steps=30))
     trainer.advance()
     assert np.mean(trainer.losses[-3:]) < 0.9 * trainer.losses[0]
 
 
-def test_handwritten_adam_matches_torchs_adam(small_config):
+def test_handwritten_adam_matches_pytorch_adam(small_config):
     by_hand, torchs = (TaskTrainer(replace(small_config, optimizer=name)) for name in ("adam-by-hand", "adam"))
     by_hand.advance(steps=6)
     torchs.advance(steps=6)
     np.testing.assert_allclose(by_hand.losses, torchs.losses, rtol=1e-4)
 
 
-def test_divergence_of_a_training_is_reported_and_the_run_is_kept(small_config):
+def test_diverging_training_is_reported_and_the_run_is_kept(small_config):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     with torch.no_grad():
@@ -134,8 +134,8 @@ def test_model_can_answer_at_any_snapshot(small_config, small_run):
         answer(small_config, small_run.snapshots[0], "aßc")
 
 
-def test_attention_of_a_right_answer_equals_that_of_the_snapshot(small_config, small_run):
-    """Both are computed from the same weights, up to float16 rounding, if the decoder reads the same tokens."""
+def test_attention_for_a_correct_answer_matches_the_snapshot(small_config, small_run):
+    """Both attention maps come from the same weights, up to float16 rounding, if the decoder reads the same tokens."""
     snapshot = small_run.snapshots[-1]
     items = Items(task_named("copy"), small_config.seed)
     found = attention(model_at(small_config, snapshot), items, [small_run.item])
@@ -163,7 +163,7 @@ def test_config_out_of_range_is_rejected(values, message):
     assert "\n" not in str(caught.value)
 
 
-def test_config_survives_json(small_config):
+def test_config_survives_a_json_round_trip(small_config):
     assert TaskConfig.from_json(small_config.to_json()) == small_config
     for text in ("", "[]", "{}", "[" * 100_000, small_config.to_json().replace('"copy"', "7")):
         with pytest.raises(TaskError):

@@ -1,4 +1,4 @@
-"""A prepared folder for each test of a training."""
+"""Fixtures for tests of training runs."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from tests.unit.training.tiny_runs import copy_prepared
 
 @pytest.fixture
 def run(prepared: Path, tmp_path: Path) -> Path:
-    """A prepared folder; the module's `prepared` has its data in "run"."""
+    """A prepared training folder for one test, copied from the module's `prepared` fixture."""
     return copy_prepared(prepared / "run", tmp_path)

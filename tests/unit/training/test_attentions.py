@@ -1,6 +1,4 @@
-"""Tests that language models that differ only in their attention are trained alike, and their loss of quality is
-measured.
-"""
+"""Tests that language models with different attention are trained alike, and that their loss of quality is measured."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def run(tmp_path, tokenizer):
     return folder.path
 
 
-def test_model_of_each_attention_is_trained_with_each_seed(run, tmp_path):
+def test_each_type_of_attention_is_trained_with_each_seed(run, tmp_path):
     output, models = tmp_path / "losses.json", tmp_path / "models"
     found = compare_attentions(run, output, steps=3, seeds=2, models=models)
     assert [(each.seed, each.attention) for each in found.losses] == [

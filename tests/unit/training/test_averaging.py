@@ -15,7 +15,7 @@ from transformer.training.averaging import average_models
 
 @pytest.fixture
 def folders(tmp_path, small_config, tokenizer):
-    """Three models that differ only in their weights."""
+    """Folders of three models that differ only in their weights."""
     made = []
     for seed in range(3):
         torch.manual_seed(seed)
@@ -48,13 +48,13 @@ def test_model_averaged_with_itself_is_unchanged(folders, tmp_path):
     assert load_checkpoint(tmp_path / "mean").languages == french
 
 
-def test_models_with_another_shape_are_rejected(folders, tmp_path):
+def test_models_with_different_shapes_are_rejected(folders, tmp_path):
     with pytest.raises(CheckpointError, match="differ in shape or vocabulary"):
         average_models([folders[0], MODEL], tmp_path / "mean")
     assert not (tmp_path / "mean").exists()
 
 
-def test_impossible_average_is_reported(folders, tiny_language_model, tmp_path, run_main):
+def test_invalid_models_to_average_are_reported(folders, tiny_language_model, tmp_path, run_main):
     for models, output, said in (
         (folders[:1], tmp_path / "mean", "averaging needs at least two models"),
         ([folders[0], tiny_language_model], tmp_path / "mean", "is a language model"),

@@ -66,7 +66,7 @@ def test_decoder_reads_the_prediction_of_the_previous_step(data):
         assert batch.tokens == sum(len(data.target[index]) for index in members)
 
 
-def test_impossible_batch_is_reported():
+def test_missing_or_overlong_sentence_pairs_are_reported():
     with pytest.raises(ValueError, match="no sentence pairs"):
         Batches(TokenData(SideTokens.of([]), SideTokens.of([])), tokens=64, seed=1)
     long = SideTokens.of([list(range(4, 304))])

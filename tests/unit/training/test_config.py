@@ -7,7 +7,7 @@ import pytest
 from transformer.training.config import TrainConfig
 
 
-def test_default_training_config_has_the_shape_of_the_shipped_model():
+def test_default_training_config_has_the_size_of_the_shipped_model():
     config = TrainConfig().model(8000)
     assert (config.d_model, config.heads, config.d_ff) == (256, 8, 1024)
     assert (config.encoder_layers, config.decoder_layers) == (6, 6)

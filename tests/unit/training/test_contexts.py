@@ -1,4 +1,4 @@
-"""Tests that texts are complete within their contexts, and the target is the input shifted by one."""
+"""Tests that contexts contain whole texts, and that the target is the input shifted by one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def contexts(tokenizer, texts=TEXTS, *, width=48, seed=1, **shares):
 
 
 def texts_in(data, tokenizer):
-    """Return the texts of each context, in order."""
+    """Yield the texts of each context, in order."""
     for row in data.tokens.tolist():
         filled = row[: row.index(PAD)] if PAD in row else row
         assert filled[-1] == END and PAD not in filled, "padding is at the end alone"
@@ -25,23 +25,23 @@ def texts_in(data, tokenizer):
         yield [tokenizer.decode(part.tolist()) for part in parts]
 
 
-def test_every_text_occurs_once_and_complete_in_a_context(tokenizer):
+def test_every_text_occurs_once_and_is_never_cut(tokenizer):
     found = list(texts_in(contexts(tokenizer), tokenizer))
     assert sorted(text for texts in found for text in texts) == sorted(TEXTS)
     assert max(map(len, found)) > 1, "several texts share a context"
 
 
-def test_repeated_text_is_in_the_context_of_its_original(tokenizer):
+def test_repeated_text_is_in_the_same_context_as_the_original(tokenizer):
     once, again = contexts(tokenizer), contexts(tokenizer, repeated=0.5)
     found = list(texts_in(again, tokenizer))
     assert {text for texts in found for text in texts} == set(TEXTS)
-    # Every text is new in one context only.
+    # All copies of a text are in the same context.
     assert sum(len(set(texts)) for texts in found) == len(TEXTS)
     assert any(len(set(texts)) < len(texts) for texts in found) and len(again) > len(once)
 
 
 def test_contexts_include_repeated_patterns(tokenizer):
-    """They are added to the content without them, from tokens of the texts in random order."""
+    """Patterns are added to the usual contexts, and consist of tokens from the texts in random order."""
     without, data = contexts(tokenizer, width=100), contexts(tokenizer, width=100, patterns=1.0)
     assert np.array_equal(data.tokens[: len(without)], without.tokens) and len(data) == 2 * len(without)
     known = {token for text in TEXTS for token in tokenizer.encode_ids(text, end=False)}
@@ -82,7 +82,7 @@ def test_target_is_the_input_shifted_by_one(tokenizer):
     assert [m.tolist() for m in batches.epoch(3)] != [m.tolist() for m in batches.epoch(4)]
 
 
-def test_text_file_is_told_apart_from_a_pair_file(tokenizer, tmp_path):
+def test_text_files_and_sentence_pair_files_are_distinguished(tokenizer, tmp_path):
     data = contexts(tokenizer)
     data.save(tmp_path / "data.safetensors", "abc")
     loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")

@@ -80,7 +80,7 @@ def test_training_data_includes_careless_typing():
     assert without_case_and_punctuation(("...", "...")) == ("...", "...")
 
 
-def test_variations_of_the_data_are_added_in_the_given_shares():
+def test_data_variations_are_added_in_the_given_proportions():
     pairs = PAIRS * 20
     more = augment(pairs, careless=0.5, joined=0.25, rng=np.random.default_rng(1))
     assert more[:60] == pairs
@@ -90,7 +90,7 @@ def test_variations_of_the_data_are_added_in_the_given_shares():
         assert source.count(".") + source.count("!") == target.count(".") + target.count("!") >= 2
 
 
-def test_tokens_survive_storage(tokenizer, tmp_path):
+def test_stored_tokens_load_unchanged(tokenizer, tmp_path):
     data = TokenData.of([*PAIRS, ("long " * 50, "lang")], tokenizer, max_tokens=40)
     assert len(data) == 3, "the long pair is left out"
     data.save(tmp_path / "data.safetensors", tokenizer.fingerprint)
@@ -102,7 +102,7 @@ def test_tokens_survive_storage(tokenizer, tmp_path):
     assert loaded.target.lengths.tolist() == [len(tokenizer.encode_ids(target)) for _, target in PAIRS]
 
 
-def test_every_pair_can_be_repeated_with_other_tokens(tokenizer):
+def test_sentence_pairs_can_be_repeated_with_sampled_tokens(tokenizer):
     pairs = [("The old man is reading a newspaper in the garden.", "Der alte Mann liest eine Zeitung im Garten.")] * 50
     data = TokenData.of(pairs, tokenizer, max_tokens=200, sampled=2)
     best = tokenizer.encode_ids(pairs[0][0])

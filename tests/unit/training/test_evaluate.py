@@ -13,7 +13,7 @@ TEXTS = ["The old man reads a book in the garden.", "I have a dream.", "Where di
 
 
 def test_translations_are_in_sentence_order(model_folder):
-    """Greedy and with a beam, in batches of mixed lengths, they equal the single translations."""
+    """Covers greedy decoding and beam search, in batches of mixed lengths."""
     checkpoint = load_checkpoint(model_folder)
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     constraints = Constraints(spelling=tokenizer.spelling)
@@ -22,7 +22,7 @@ def test_translations_are_in_sentence_order(model_folder):
         for text in TEXTS:
             source = torch.tensor([tokenizer.encode_ids(text)])
             real = torch.ones_like(source, dtype=torch.bool)
-            # The batch's limit is that of its longest sentence.
+            # The longest sentence sets the limit for the whole batch.
             limit = 2 * max(len(tokenizer.encode_ids(each)) for each in TEXTS) + 10
             with torch.inference_mode():
                 cache = model.start_cache(model.encode(source, real), real)
@@ -38,7 +38,7 @@ def test_translations_are_in_sentence_order(model_folder):
 
 
 def test_scores_cover_every_given_pair(model_folder, tmp_path):
-    """Pairs with an empty side count too; sacrebleu gives the same scores for the same files."""
+    """Pairs with an empty side count too, as in sacrebleu."""
     file = tmp_path / "pairs.tsv"
     file.write_text("The dog.\tDer Hund.\n\tDie Katze schläft hier.\nI have a dream.\t\n", encoding="utf-8")
     scores = evaluate(model_folder, file, device="cpu")

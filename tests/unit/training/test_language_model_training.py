@@ -1,4 +1,4 @@
-"""Tests that the trainer's single loop trains a language model, too."""
+"""Tests that the trainer of translators also trains language models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = ["red", "blue", "cat", "dog", "one", "two"]
 
 
 def written(folder, name, count, seed):
-    """A file of texts in which each word determines the next one."""
+    """Write a file of texts in which each word determines the next word."""
     rng = random.Random(seed)
     lines = []
     for number in range(count):
@@ -58,12 +58,12 @@ def test_model_learns_the_next_word(run):
     assert float(last["validation_loss"]) < 2 and last["validation_chrf"] == ""
 
 
-def test_interrupted_run_computes_the_same_as_an_uninterrupted_one(run):
+def test_interrupted_and_uninterrupted_training_give_the_same_result(run):
     assert_continues_exactly(lambda: trainer(run))
 
 
 def test_loss_covers_only_real_tokens(run):
-    """Padding after the last text of a context does not count, whatever it contains."""
+    """Padding after the last text of a context does not count, whatever tokens it contains."""
     training = trainer(run, dropout=0.0)
     training.model.eval()
     batch = training.batches.load(training._members(0))
@@ -101,7 +101,7 @@ def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_p
     torch.testing.assert_close(made[token], rows[spelt].mean(dim=0))
 
 
-def test_data_for_two_kinds_of_models_is_rejected(run, prepared, tmp_path):
+def test_mixed_translator_and_language_model_data_is_rejected(run, prepared, tmp_path):
     pairs = tmp_path / "pairs"
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(pairs, **files, start=prepared)
@@ -129,8 +129,8 @@ def test_data_that_cannot_be_prepared_is_reported(prepared, tmp_path, changes, m
         trainer(tmp_path)
 
 
-def test_held_out_texts_are_not_trained_on(prepared, tmp_path):
-    """A text is held out in any spelling, and one with several translations counts once."""
+def test_held_out_texts_are_excluded_from_training(prepared, tmp_path):
+    """A text is held out however it is spelled, and a text with several translations counts once."""
     data = tmp_path / "data.tsv"
     data.write_text("the Dog!\ta\nred cat\tb\nred cat\tc\nblue\td\n", encoding="utf-8")
     validation = tmp_path / "held-out.tsv"

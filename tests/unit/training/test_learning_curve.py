@@ -10,7 +10,7 @@ from transformer.checkpoints.learning_curve import FIELDS, Curve, Validation, ch
 
 @pytest.fixture
 def curve(tmp_path):
-    """Return a curve of three rows, at the steps 25, 50 and 75."""
+    """Return a learning curve with rows at the steps 25, 50 and 75."""
     curve = Curve(tmp_path / "model" / "learning_curve.csv")
     for step in (25, 50, 75):
         row = dict.fromkeys(FIELDS, "1.5") | {"step": str(step), "validation_loss": "", "validation_chrf": ""}
@@ -22,7 +22,7 @@ def steps(curve):
     return [row["step"] for row in csv.DictReader(curve.path.read_text(encoding="utf-8").splitlines())]
 
 
-def test_rows_of_a_learning_curve_after_a_step_are_dropped(curve):
+def test_learning_curve_rows_after_a_given_step_are_dropped(curve):
     before = curve.path.read_bytes()
     curve.truncate(75)
     assert curve.path.read_bytes() == before
@@ -35,7 +35,7 @@ def test_rows_of_a_learning_curve_after_a_step_are_dropped(curve):
 
 
 @pytest.mark.parametrize("cut", [1, 2, 20])
-def test_incomplete_last_row_of_a_curve_is_dropped(curve, cut):
+def test_incomplete_last_row_of_a_learning_curve_is_dropped(curve, cut):
     curve.path.write_bytes(curve.path.read_bytes()[:-cut])
     curve.truncate(75)
     assert steps(curve) == ["25", "50"]
@@ -53,7 +53,7 @@ def test_incomplete_last_row_of_a_curve_is_dropped(curve, cut):
     ],
     ids=repr,
 )
-def test_unusable_curve_is_reported_before_the_steps(curve, content, why):
+def test_unusable_learning_curve_is_reported_before_training(curve, content, why):
     curve.path.unlink()
     if content is None:
         curve.path.mkdir()
@@ -64,7 +64,7 @@ def test_unusable_curve_is_reported_before_the_steps(curve, content, why):
     assert content is None or curve.path.read_bytes() == content
 
 
-def test_curve_is_kept_if_the_disk_is_full_while_shortening_it(curve):
+def test_learning_curve_survives_a_full_disk_while_being_shortened(curve):
     before = curve.path.read_bytes()
     with full_disk(100), pytest.raises(OSError, match="learning_curve.csv could not be written"):
         curve.truncate(50)

@@ -10,7 +10,7 @@ from transformer.training.batching import Batch
 from transformer.training.loss import PADDING_MULTIPLE, SummedLoss, positions_to_predict
 
 
-def test_every_real_token_is_predicted_once():
+def test_every_token_except_padding_is_predicted_once():
     predicted = torch.tensor([[5, 6, PAD, PAD], [7, PAD, PAD, PAD]])
     positions, labels = positions_to_predict(predicted)
     real = labels != PAD
@@ -24,7 +24,7 @@ def test_number_of_predicted_positions_is_rounded_up():
     assert len(positions) == 2 * PADDING_MULTIPLE and int((labels != PAD).sum()) == 340
 
 
-def test_loss_matches_torchs_cross_entropy():
+def test_loss_matches_pytorch_cross_entropy():
     torch.manual_seed(0)
     config = TransformerConfig(
         source_vocabulary=20, target_vocabulary=20, d_model=16, heads=2, encoder_layers=1, decoder_layers=1, d_ff=16

@@ -5,7 +5,7 @@ import pytest
 from transformer.training.schedule import trapezoid
 
 
-def test_learning_rate_rises_stays_and_falls():
+def test_learning_rate_rises_stays_constant_and_falls():
     factors = [trapezoid(step, steps=100, warmup=10, cooldown=0.2) for step in range(100)]
     assert factors[0] == pytest.approx(0.1) and factors[9] == 1.0
     assert set(factors[9:81]) == {1.0}

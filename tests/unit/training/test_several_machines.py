@@ -1,4 +1,4 @@
-"""Tests of a training on two machines with separate folders; only the first machine's process saves."""
+"""Tests of training on two machines with separate folders, where only the first machine saves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transformer.training.trainer import Trainer
 
 @pytest.fixture
 def folders(tokenizer, tmp_path):
-    """A folder with the folders of the machines: "first" after three steps, "second" as prepared, and "other" with
+    """Return a folder with one folder per machine: "first" after three steps, "second" as prepared, and "other" with
     other data.
     """
     for name, seed in (("second", 1), ("other", 3)):
@@ -34,7 +34,7 @@ def folders(tokenizer, tmp_path):
 
 
 def train_on(folder: Path, process: Process) -> None:
-    """Take three more steps; save the process's state in the folder."""
+    """Train for three more steps, and save the weights and the optimizer state in the folder."""
     training = Trainer(folder, TrainConfig(**TINY), process)
     assert training.step == 3
     training.train()
@@ -53,7 +53,7 @@ train_on(Path(sys.argv[1]) / "second", process)
 
 
 @pytest.mark.thorough
-def test_all_machines_resume_from_the_checkpoint_of_the_first(folders):
+def test_all_machines_resume_from_the_checkpoint_of_the_first_machine(folders):
     with two_processes(SECOND, folders) as process:
         train_on(folders / "first", process)
     first, second = (load_file(folders / name / "known.safetensors") for name in ("first", "second"))

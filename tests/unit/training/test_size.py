@@ -12,12 +12,12 @@ from transformer.training.size import check_size, parameters
     [{"d_model": 16, "heads": 2, "layers": 1, "d_ff": 40}, {"d_model": 24, "heads": 3, "layers": 4, "d_ff": 8}, {}],
     ids=str,
 )
-def test_estimated_size_equals_that_of_a_model(sizes):
+def test_estimated_size_matches_the_size_of_a_model(sizes):
     for config in (TrainConfig(**sizes).model(300), TrainConfig(**sizes).language_model(300, 50)):
         assert parameters(config) == sum(count for _, count in parameter_table(config))
 
 
-def test_model_that_does_not_fit_is_rejected_with_both_numbers():
+def test_model_that_exceeds_memory_is_rejected_with_both_sizes():
     config = TrainConfig(layers=1000, d_model=2**20).model(8000)
     check_size(config, None)
     small = TrainConfig(d_model=2, heads=1, layers=1, d_ff=1).model(1)

@@ -45,7 +45,7 @@ def prepared(tmp_path_factory, tokenizer):
 
 
 def prepared_pairs(folder, tokenizer, seed=1):
-    """Prepare a folder's "run" from pairs of sentences that depend on the seed, with a given vocabulary."""
+    """Prepare the folder "run" with random sentence pairs and a given vocabulary."""
     for name, count, each in (("train.tsv", 300, seed), ("dev.tsv", 20, seed + 1)):
         (folder / name).write_text("".join(f"{a}\t{b}\n" for a, b in pairs(count, each)), encoding="utf-8")
     (folder / "given").mkdir()
@@ -65,7 +65,7 @@ def three_steps(prepared, tmp_path_factory):
 
 @pytest.fixture
 def trained(three_steps, tmp_path):
-    """A folder whose run of three steps is finished."""
+    """Folder of a finished training run of three steps."""
     return shutil.copytree(three_steps, tmp_path / "run")
 
 
@@ -78,7 +78,7 @@ def test_model_learns_a_dictionary(run, prepared):
     assert 0.8 < scores.length_ratio < 1.2
 
 
-def test_interrupted_run_computes_the_same_as_an_uninterrupted_one(run):
+def test_interrupted_and_uninterrupted_training_give_the_same_result(run):
     assert_continues_exactly(lambda: trainer(run))
 
 
@@ -91,7 +91,7 @@ def test_run_is_not_resumed_with_another_config(run):
         trainer(run, learning_rate=0.5)
 
 
-def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
+def test_run_can_start_from_the_weights_of_a_model(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
     other = copy_prepared(run, tmp_path_factory.mktemp("other"))
     again = trainer(other, start=run / "model")
@@ -104,7 +104,9 @@ def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
 
 
 def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_path):
-    """A token of both vocabularies keeps its row; a new one gets the mean of the rows that spelt it."""
+    """A token in both vocabularies keeps its embedding; a new token gets the mean embedding of the tokens that spelled
+    it.
+    """
     trainer(run, steps=4, average=1).train()
     given = load_checkpoint(run / "model")
     other = tmp_path / "other"
@@ -149,7 +151,7 @@ def test_non_finite_loss_stops_the_training_and_changes_no_weight(run):
     assert trainer(run, steps=40).step == 1
 
 
-def test_average_is_the_mean_of_the_weights():
+def test_averaged_checkpoint_is_the_mean_of_the_weights():
     one, other = ({"w": torch.tensor(values)} for values in ([1.0, 4.0], [3.0, -2.0]))
     assert average([one, other])["w"].tolist() == [2.0, 1.0]
 
@@ -202,15 +204,15 @@ def test_training_step_larger_than_all_data_is_rejected(run):
 
 @pytest.mark.parametrize(("name", "how"), [("train.safetensors", "flip"), (STATE, "flip"), (STATE, "cut")])
 def test_damaged_run_file_is_reported(trained, name, how):
-    """The state is read before the run continues, and a run that cannot continue keeps its weights."""
+    """The state is read before training continues, so a run that cannot continue keeps its weights."""
     damage_file(trained, how, name, place=0.5, added=b"\4")
     with pytest.raises(ValueError, match=f"{name}.*(is damaged|was altered or damaged)"):
         trainer(trained, steps=4)
     assert (trained / "weights-0000003.safetensors").exists()
 
 
-def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepared):
-    """With the same number of tokens it used to continue, and saved a useless model with a valid seal."""
+def test_run_with_newly_prepared_data_resumes_only_if_the_data_is_the_same(trained, prepared):
+    """If the number of tokens was equal, training once continued, and saved a useless model with a valid seal."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")
     assert trainer(trained, steps=4).step == 3
@@ -228,7 +230,7 @@ def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepa
     assert trainer(trained, steps=4).step == 0
 
 
-def test_kept_steps_are_models(trained, monkeypatch):
+def test_saved_checkpoints_can_be_loaded_as_models(trained, monkeypatch):
     trainer(trained, steps=5).train()
     runs = trained.parent
     monkeypatch.setenv(FOLDER_VARIABLE, str(runs))
@@ -244,7 +246,7 @@ def test_kept_steps_are_models(trained, monkeypatch):
     assert measurement_file(translator.folder, "x.json") == trained / "weights-0000003.x.json"
 
 
-def test_deleted_weights_are_taken_from_the_state(trained):
+def test_deleted_weights_are_restored_from_the_training_state(trained):
     before = read_tensors(trained / "model" / "model.safetensors")[0]
     (trained / "weights-0000003.safetensors").unlink()
     (trained / "weights-old.safetensors").write_text("somebody's own")
@@ -255,7 +257,7 @@ def test_deleted_weights_are_taken_from_the_state(trained):
 
 
 def test_saved_weights_are_listed_in_step_order(tmp_path):
-    """This includes steps beyond ten million, whose file names sort differently."""
+    """Covers steps beyond ten million, whose file names sort differently."""
     folder = RunFolder(tmp_path)
     for step in (9_999_999, 10_000_000, 10_000_025):
         folder.save_weights(step, {"weight": torch.tensor([float(step)])}, keep=2)
@@ -285,7 +287,7 @@ def test_full_disk_is_reported_and_the_last_checkpoint_stays(trained, room, file
     assert trainer(trained, steps=4).step == 4 and load_checkpoint(trained / "model").curve.count("\n") == 3
 
 
-def test_finished_run_leaves_model_log_and_state(run):
+def test_finished_run_saves_the_model_log_and_state(run):
     trainer(run, steps=4).train()
     assert load_checkpoint(run / "model").model.config.d_model == 32
     curve = load_checkpoint(run / "model").curve
@@ -298,7 +300,7 @@ def test_finished_run_leaves_model_log_and_state(run):
 
 
 def test_records_after_the_resumed_step_are_dropped(run):
-    """Otherwise steps would be logged twice, and a model would average another run's weights."""
+    """Otherwise, steps would be logged twice, and an average would include weights of another training run."""
     trainer(run, steps=25, micro_batches=1).train()
     checkpoint = (run / STATE).read_bytes()
     trainer(run, steps=35, micro_batches=1).train()
@@ -311,13 +313,13 @@ def test_records_after_the_resumed_step_are_dropped(run):
     assert trainer(run).step == 0 and not (run / "model" / CURVE).exists(), "a new run begins a new curve"
 
 
-def test_folder_of_a_longer_run_is_not_truncated(trained):
+def test_resuming_with_fewer_steps_than_already_taken_is_rejected(trained):
     with pytest.raises(ValueError, match="has already taken 3 steps, more than 2"):
         trainer(trained, steps=2)
 
 
 def test_micro_batches_add_up_to_one_step(run):
-    """The gradient is the mean over all tokens of the step, in any partition."""
+    """The gradient is the mean over all tokens of the step, however they are split."""
     split = trainer(run, dropout=0.0)
     members = [split._members(0), split._members(1)]
     total = sum(split.loss(split.batches.load(m)) for m in members)
@@ -339,7 +341,7 @@ def gradients_of_a_step(training):
 
 
 def unsplit_gradients(run, process):
-    """Return the gradients of a step without dropout in full precision, and the number of tokens in its loss."""
+    """Return the gradients of one step in full precision without dropout, and the number of tokens in the loss."""
     training = Trainer(run, TrainConfig(**{**TINY, "micro_batches": 4, "dropout": 0.0}), process)
     training._autocast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=False)
     gradients = {}
@@ -360,7 +362,7 @@ unsplit_gradients(Path(sys.argv[1]), process)
 
 
 @pytest.mark.thorough
-def test_gradients_of_two_processes_equal_those_of_one(run):
+def test_two_processes_compute_the_same_gradients_as_one(run):
     one = unsplit_gradients(run, Process(0, 1, torch.device("cpu")))
     with two_processes(SECOND_PROCESS, run) as process:
         two = unsplit_gradients(run, process)

@@ -18,7 +18,7 @@ from transformer.training.synthesis import plausible
 
 
 def command(*arguments):
-    """Run the command in its own process, which takes seconds to import torch."""
+    """Run the training command in its own process, which takes seconds to import torch."""
     return subprocess.run(
         [sys.executable, "-m", "transformer.training", *map(str, arguments)],
         capture_output=True,
@@ -46,7 +46,7 @@ def test_help_lists_the_commands(run_main, name):
     assert done.returncode == 0 and "--" in done.stdout
 
 
-def test_training_commands_go_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
+def test_training_commands_lead_from_sentence_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
     data = tmp_path / "pairs.tsv"
     data.write_text("".join(f"the dog number {i}\tder Hund Nummer {i}\n" for i in range(40)), encoding="utf-8")
     held_out = tmp_path / "held_out.tsv"
@@ -59,7 +59,7 @@ def test_training_commands_go_from_pairs_to_scores(tmp_path, tokenizer, run_main
     assert done.returncode == 0, done.stderr
     assert "39 pairs, 1 left out" in caplog.text
     sizes = ("--d-model", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--batch-pieces", 256)
-    # Training changes the memory settings of its process.
+    # Training changes the memory settings of its process, so use a separate process.
     done = command("train", "--run", run, "--device", "cpu", *sizes, "--steps", 2, "--warmup", 1)
     assert done.returncode == 0 and "step 2 of 2" in done.stderr, done.stderr
     done = run_main(
@@ -71,7 +71,7 @@ def test_training_commands_go_from_pairs_to_scores(tmp_path, tokenizer, run_main
 
 @pytest.mark.thorough
 def test_synthetic_pairs_contain_each_sentence_once(tmp_path, run_main):
-    """The sentences come from either column, in either direction."""
+    """Sentences may come from either column, in either direction."""
     data = tmp_path / "pairs.tsv"
     data.write_text("Yes.\tx\nYes.\n\nNo.\tz\n", encoding="utf-8")
     english = tmp_path / "english.tsv"
@@ -88,12 +88,12 @@ def test_synthetic_pairs_contain_each_sentence_once(tmp_path, run_main):
 
 
 def test_synthetic_pairs_exclude_failed_translations():
-    """A confused model writes nothing, or does not end."""
+    """A failing model may write nothing, or never end."""
     assert plausible(("I have a dream.", "Ich habe einen Traum."))
     assert not plausible(("I have a dream.", "")) and not plausible(("No.", "nicht " * 50))
 
 
-def test_data_for_the_reverse_direction_is_prepared(tmp_path, tokenizer, run_main):
+def test_data_can_be_prepared_for_the_reverse_direction(tmp_path, tokenizer, run_main):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tder {name}\n", encoding="utf-8")
     (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)
@@ -105,7 +105,6 @@ def test_data_for_the_reverse_direction_is_prepared(tmp_path, tokenizer, run_mai
 
 
 def test_every_command_line_option_has_a_description():
-    """No line of the help has an option without a description."""
     for name in COMMANDS:
         command = next(action for action in parser("x")._actions if action.dest == "command").choices[name]
         assert all(len(action.help.split()) > 1 for action in command._actions), name
@@ -146,7 +145,7 @@ def test_chosen_sentences_are_printed_in_model_card_format(tmp_path, run_main):
         (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
     ],
 )
-def test_impossible_preparation_is_reported_on_one_line(tmp_path, run_main, given, message):
+def test_invalid_preparation_options_are_reported_in_one_line(tmp_path, run_main, given, message):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tdas {name}\n", encoding="utf-8")
     files = ("--data", tmp_path / "data", "--validation", tmp_path / "dev")
@@ -156,14 +155,14 @@ def test_impossible_preparation_is_reported_on_one_line(tmp_path, run_main, give
 
 
 def prepare_two_pairs(folder, run_main, translation, command, *options):
-    """Prepare a run with one pair to train on and one, with this translation, to validate on."""
+    """Prepare a run with one training pair and one validation pair, whose translation is given."""
     (folder / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
     (folder / "dev").write_text(f"a little cat\t{translation}\n", encoding="utf-8")
     files = ("--run", folder / "run", "--data", folder / "data", "--validation", folder / "dev", "--from", MODEL)
     return run_main(main, command, *files, *options)
 
 
-def test_pairs_that_are_all_too_long_are_rejected(tmp_path, run_main):
+def test_data_with_only_overlong_pairs_is_rejected(tmp_path, run_main):
     done = prepare_two_pairs(tmp_path, run_main, "eine kleine Katze " * 90, "prepare")
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
         "error: no pair of the validation data has at most 256 tokens on each side: write one sentence per line"
@@ -178,7 +177,7 @@ def test_contexts_too_short_for_every_text_are_rejected(tmp_path, run_main, cont
     )
 
 
-def test_line_that_is_not_text_is_named_with_its_file(tmp_path, run_main, model_folder):
+def test_line_that_is_not_text_is_reported_with_its_file_name(tmp_path, run_main, model_folder):
     latin, folder = tmp_path / "latin.txt", tmp_path / "folder"
     latin.write_bytes("A dog\tx\nGrün\ty\n".encode("latin-1"))
     (folder / "tokenizer.model").mkdir(parents=True)

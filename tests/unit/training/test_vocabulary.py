@@ -13,14 +13,14 @@ def vocabulary():
     return train_tokenizer([TEXT] * 50 + ["s o m e"], size=390)
 
 
-def test_single_token_words_are_counted_as_often_as_they_occur(vocabulary):
+def test_single_token_words_are_counted_per_occurrence(vocabulary):
     counted = coverage(vocabulary, ["The “dog”, because", "the dog did not 12 dogs"])
     assert counted.words == 8
     assert counted.whole == 6, "not 'The' and 'dogs'"
     assert "75.0 %" in str(counted)
 
 
-def test_report_names_frequent_words_with_a_split_off_letter(vocabulary):
+def test_vocabulary_report_lists_frequent_words_with_a_single_letter_split_off(vocabulary):
     cut = coverage(vocabulary, [TEXT + " dogs becausebecause"]).cut
     assert cut == {"dogs": ("▁dog", "s")}
     assert str(coverage(vocabulary, [TEXT])).endswith("none")

@@ -1,4 +1,4 @@
-"""Trainings that take seconds, and the guarantee for resuming one."""
+"""Training runs that take seconds, and a check that they can be resumed."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ TINY = {
 
 
 def trainer(run: Path, start: Path | None = None, **changes: object) -> Trainer:
-    """Return a trainer of a prepared folder, with the settings of TINY and some changes."""
+    """Return a trainer for a prepared folder, with the settings in TINY and some changes."""
     return Trainer(run, TrainConfig(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
 
 
 def copy_prepared(run: Path, to: Path) -> Path:
-    """Copy what was prepared for a run, without what the run wrote, to a folder that exists; return the folder."""
+    """Copy the prepared files of a run, without files from training, into an existing folder; return that folder."""
     for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
         (to / name).write_bytes((run / name).read_bytes())
     return to
 
 
 def assert_continues_exactly(trainer: Callable[[], Trainer]) -> None:
-    """Check that six steps are the same, bit for bit, with an interruption after the third.
+    """Check that six steps are bitwise identical with and without an interruption after the third.
 
     Args:
         trainer: returns a new trainer of the same run at each call.

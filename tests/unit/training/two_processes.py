@@ -1,4 +1,4 @@
-"""A training of two processes: this one, and another that runs some lines of Python."""
+"""Training with two processes: this one, and another that runs given Python code."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ assert not [name for thread in Path("/proc/self/task").glob("*/comm") if "gloo" 
 
 @contextmanager
 def two_processes(code: str, folder: Path) -> Iterator[Process]:
-    """Run the first of two processes; check at the end that the second one succeeded.
+    """Run the first of two processes; at the end, check that the second one succeeded.
 
     Args:
-        code: the second process's code, in which its `Process` is `process`, with `sys` and `Path`.
-        folder: its `sys.argv[1]`.
+        code: Python code of the second process, which may use `process`, `sys` and `Path`.
+        folder: passed to the second process as `sys.argv[1]`.
     """
     lines = SECOND.format(code=indent(code.strip(), "    "))
-    # Sets torchrun's variables, but without name lookups, which can fail on a machine without a network. The port is
+    # Set the variables that torchrun sets, but without name lookups, which can fail without a network. The port is
     # outside the range from which the system assigns ports.
     loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
     with pytest.MonkeyPatch.context() as patch:
