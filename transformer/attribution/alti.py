@@ -1,4 +1,4 @@
-"""ALTI+ attribution: rates each vector in a layer's sum by closeness to the sum, and rolls out the ratings.
+"""ALTI+ attribution: a vector contributes more, the closer it is to the sum of all vectors in a layer.
 
 Sources: Ferrando et al. 2022, "Measuring the Mixing of Contextual Information in the Transformer", section 3 (ALTI),
 and "Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",
