@@ -84,7 +84,7 @@ METRICS = (
     _share_metric(
         "strongest_same",
         "looks most at the same token",
-        "Queries that look most at their own place, out of those that are neither the first token nor the end symbol.",
+        "Queries that look most at their own position. The first token and the end symbol are not counted.",
         SELF,
     ),
     _share_metric(
@@ -101,7 +101,7 @@ METRICS = (
         KINDS,
     ),
     _share_metric("previous", "on the previous token", "Attention on the token before the query.", SELF),
-    _share_metric("same", "on the same token", "Attention on the query's own place.", SELF),
+    _share_metric("same", "on the same token", "Attention on the query's own position.", SELF),
     _share_metric("next", "on the next token", "Attention on the token after the query.", ("encoder",)),
     _share_metric(
         "first",
@@ -129,8 +129,7 @@ METRICS = (
         "alignment_predicted",
         "aligns the token predicted",
         "Target tokens for which the head, at the step that predicts them, looks most at the source token that all "
-        "heads together agree on. "
-        "Links to the first source token are not counted.",
+        "heads together agree on. Links to the first source token are not counted.",
         ("cross",),
     ),
     _share_metric(
