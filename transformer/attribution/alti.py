@@ -31,7 +31,7 @@ def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:
 
 
 def proximity_shares(transformed: TransformedVectors) -> np.ndarray:
-    """Return how much each vector contributes to the sum of a row, by closeness to the sum, [R, C].
+    """Return each vector's share of a row's sum, [R, C]: the closer the vector is to the sum, the larger the share.
 
     For a vector T and a sum y, the closeness is c = max(0, |y| - |y - T|) in the 1-norm. A share is c divided by the
     row's sum of c. All shares of a row are NaN if no vector is closer to y than the zero vector is.
