@@ -29,7 +29,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
         text: text to read; for sound, samples at the rate of the processor's feature extractor.
         target: output of an encoder-decoder; None for the model's own output.
         generation: arguments of `model.generate` if the model writes the target. By default, decoding is greedy and
-            ends after MAX_WRITTEN tokens.
+            ends after MAX_NEW_TOKENS tokens.
 
     Returns:
         Trace of the run. Words come from the tokenizer's offsets or, for a text that the model wrote, from its tokens.

@@ -203,7 +203,7 @@ class ReverseProxy:
                         writer.write(packed)
                         return
                 except (OSError, asyncio.IncompleteReadError):
-                    # The app process has just exited.
+                    # The app process has just exited, so try another one if possible.
                     if request.repeatable:
                         continue
                     break
@@ -248,7 +248,7 @@ class ReverseProxy:
                 async with asyncio.timeout(CONNECT_TIMEOUT):
                     reader, writer = await asyncio.open_connection("127.0.0.1", backend.port, limit=MAX_HEAD)
             except OSError:
-                # The app process has just exited.
+                # The app process has just exited, so try another one.
                 continue
             if request.backend != number:
                 self._turns += 1

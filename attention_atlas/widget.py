@@ -61,7 +61,7 @@ class Browser(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the widget and, for a notebook without a kernel, an image of the current head."""
         kind = cast(Kind, self.kind)
-        # The attention kind may have changed after the head was selected, and may have fewer layers.
+        # If the attention kind was changed after the head was selected, this kind may not have the selected layer.
         layers, heads = self.trace.attention(kind).shape[:2]
         self.layer, self.head = min(self.layer, layers - 1), min(self.head, heads - 1)
         bundle, metadata = super()._repr_mimebundle_(**options) or ({}, {})

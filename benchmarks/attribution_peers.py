@@ -1,4 +1,4 @@
-"""The peers of attributions.py: captum and inseq on one model that exists here and as Hugging Face's Marian."""
+"""Runs captum and inseq, which benchmarks/attributions.py compares with this project, on one model in two formats."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Marian:
             torch.tensor([[token.id for token in tokens]]) for tokens in (trace.source_tokens, trace.target_tokens)
         )
         encoder, decoder = model.get_encoder(), model.get_decoder()
-        # Marian's decoder scales its embeddings itself, but its encoder does not.
+        # Scale only the source: Marian's decoder scales embeddings itself, but its encoder does not.
         return cls(
             translator,
             trace,

@@ -45,7 +45,7 @@ def from_text(
 
 
 def compare(marian: Marian) -> None:
-    """Check that this project and captum agree, and print the errors of both integrals."""
+    """Check that this project and captum agree, and print the integration error of each."""
     positions = list(marian.word())
     found = {
         method: marian.translator.attribute(marian.trace, method, [Target((position,)) for position in positions])

@@ -56,7 +56,7 @@ SIZES = (12, 40, 128)
 HOVERED = (12, 60)
 REPEATS = {12: 20, 40: 8, 128: 4}
 SWITCHES = 20
-# BertViz draws one line per attention weight: 786,432 lines for 128 words.
+# Timeout in seconds, long enough for BertViz to draw 786,432 lines for 128 words.
 PATIENCE = 180
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # Every word is one token in the vocabulary, so that the model can read 128 words.
@@ -115,7 +115,7 @@ def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
 
 
 def hovering(browser: Browser, address: str, text: str) -> dict[str, float]:
-    """Hover over the words on the first page; the next frame shows the lines of the hovered word."""
+    """Measure the time from hovering over a word on the first page to the frame that shows the word's lines."""
     with opened(browser) as page:
         page.goto(f"{address}/?text={quote(text)}")
         words = page.locator(".word:not(.mark)")
@@ -139,7 +139,7 @@ def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
         page.locator(".atlas[data-drawn]").wait_for(timeout=60_000)
         box = page.get_by_label("English sentence")
         seconds, sent, every, tasks = [], [], [], []
-        # The first sentence warms up the model and the server.
+        # The first sentence warms up the model and the server, and is not counted.
         for text in islice(sentences(words), REPEATS[words] + 1):
             box.fill(text)
             settled(page)

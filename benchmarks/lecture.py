@@ -169,7 +169,7 @@ async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, me
 
 
 async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int = 0, parts: int = 1) -> Measured:
-    """Run a lecture with `people` users for `lasts` seconds. Each part has other users and other sentences."""
+    """Run part number `part` of `parts` with `people` new users and new sentences, for `lasts` seconds."""
     measured = Measured()
     async with asyncio.TaskGroup() as hall:
         for number in range(part * people, (part + 1) * people):

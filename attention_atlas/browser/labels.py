@@ -83,7 +83,7 @@ def titles(words: bool, rows: Sequence[Token] = (), columns: Sequence[Token] = (
 
 
 def disambiguate(labels: Iterable[str]) -> list[str]:
-    """Return the labels; of labels that read alike in a sentence, the second and later ones get a number.
+    """Number repeated labels: the first occurrence is unchanged, the second becomes "label (2)", and so on.
 
     Labels must differ: a browser identifies a clicked button by its label, and a user looks for the word that a
     sentence mentions.

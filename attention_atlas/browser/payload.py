@@ -116,7 +116,7 @@ def browser_payload(
         trace: trace to show.
         metrics: metrics of the heads; their kind is the attention kind to show.
         choice: initial selection, with a value for each name in CHOICE except `heads`; -1 for both layer and head
-            selects the head with the most to show.
+            selects the head that `clearest_head` chooses.
         number: number of the request. The browser applies `choice` only if it has not seen the number before.
         glance: whether to draw only the small maps.
         quiet: whether to describe only the cell under the pointer, not the pinned cell.

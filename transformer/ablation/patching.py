@@ -173,7 +173,7 @@ def _difference(runs: Translator, a: Trace, b: Trace, step: int) -> float:
     stored = float(np.ptp(first - second))
     if np.isfinite(stored):
         return stored
-    # A trace does not store the logits of unlikely tokens.
+    # A trace does not store the logits of unlikely tokens, so run the model again.
     contrasts = contrasts_of(runs, question, ())
     return abs(contrasts.other - contrasts.run)
 

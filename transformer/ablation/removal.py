@@ -17,7 +17,7 @@ from transformer.values.interventions import Head, Interventions, Mode, all_head
 from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
 
-# Maximum number of random removal orders. Each order takes as many scored variants as the model has heads.
+# Maximum number of random removal orders. For each order, the translation is scored once per head.
 MAX_ORDERS = 16
 
 

@@ -27,9 +27,9 @@ class Aligner:
         heads: 0-based heads, best first.
         step: which decoding step aligns a target token: "predicted" is the step that predicts the token, "read" is the
             next step, which reads the token as input.
-        agreement: fraction of target tokens, 0 to 1, that the best head aligns as the mean of all the model's
-            cross-attention heads does.
-        tokens: number of target tokens behind `agreement`.
+        agreement: fraction of target tokens, 0 to 1, for which the best head and the mean of all the model's
+            cross-attention heads give the same link.
+        tokens: number of target tokens over which `agreement` was measured.
     """
 
     layer: int

@@ -81,7 +81,7 @@ def target_words(trace: Trace) -> SentenceWords:
 
 
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
-    """Return the attention links between words in a trace, in descending order of `beyond`.
+    """Return the attention links between words in a trace, in descending order of `excess`.
 
     Each pair of words that may attend to each other has at most one link: in the head where the weight exceeds the
     head's usual weight most. The usual weight is the larger of two means over the other rows, including those of

@@ -1,4 +1,4 @@
-"""ALTI+ attribution: rates each vector in a layer's sum by closeness to the sum, and rolls out the ratings.
+"""ALTI+ attribution: a vector contributes more, the closer it is to the sum of all vectors in a layer.
 
 Sources: Ferrando et al. 2022, "Measuring the Mixing of Contextual Information in the Transformer", section 3 (ALTI),
 and "Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",
@@ -31,7 +31,7 @@ def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:
 
 
 def proximity_shares(transformed: TransformedVectors) -> np.ndarray:
-    """Return how much each vector contributes to the sum of a row, by closeness to the sum, [R, C].
+    """Return each vector's share of a row's sum, [R, C]: the closer the vector is to the sum, the larger the share.
 
     For a vector T and a sum y, the closeness is c = max(0, |y| - |y - T|) in the 1-norm. A share is c divided by the
     row's sum of c. All shares of a row are NaN if no vector is closer to y than the zero vector is.

@@ -89,7 +89,7 @@ METHODS: Mapping[Method, MethodEntry] = {
         signed=True,
         contrastive=True,
         as_trained=True,
-        baseline="none: the terms and the biases are all there is",
+        baseline="none: the terms and the biases make up the whole logit",
     ),
     "integrated_gradients": MethodEntry(
         "Integrated gradients",

@@ -24,7 +24,7 @@ from transformer.values.kinds import Kind
 from transformer.values.trace import Stack, Trace
 
 NodeKind = Literal["token", "head", "feed-forward", "bias", "target"]
-# Edges below this magnitude, in logits, count in the sums but are not stored.
+# Edges below this magnitude, in logits, are included in the sums but not stored.
 MIN_EDGE = 0.005
 # Maximum number of nodes in a drawing; larger graphs are unreadable.
 MAX_NODES = 30

@@ -88,7 +88,7 @@ def _stream_parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarr
 
 
 def _largest_groups(sizes: np.ndarray, count: int) -> list[np.ndarray]:
-    """Group indices: each of the `count` largest sizes alone, in index order, then all others as one group."""
+    """Split indices into groups: each of the `count` largest sizes alone, in index order, then all others together."""
     order = np.argsort(-sizes, kind="stable")
     alone = [np.array([each]) for each in sorted(order[:count])]
     return alone + ([order[count:]] if len(order) > count else [])

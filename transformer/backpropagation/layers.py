@@ -63,8 +63,8 @@ def layer(
         memory: encoder output, [B, S, D]; None in an encoder layer.
         parameters: the layer's parameters, by their names in a checkpoint.
         config: model configuration.
-        allowed: bool, broadcastable to [B, H, N, N], True where a query may look at a key; None allows everything.
-        memory_allowed: the same for cross-attention, broadcastable to [B, H, N, S].
+        allowed: bool, broadcastable to [B, H, N, N], True where a query may attend to a key; None allows everything.
+        memory_allowed: mask for cross-attention, broadcastable to [B, H, N, S].
         notes: receives the intermediate results.
 
     Returns:
@@ -135,7 +135,7 @@ def attention_sublayer_backward(
     write_gradients = write_backward(grad, saved.write, notes)
     through, memory, parameters = multi_head_attention_backward(write_gradients.y, saved.attention, notes)
     if part == "self_attention":
-        # Queries, keys and values are computed from the same vectors.
+        # Queries, keys and values are computed from the same vectors, so their gradients add up.
         through, memory = through + memory, None
     read_gradients = read_backward(through, saved.read, notes)
     return LayerGradients(

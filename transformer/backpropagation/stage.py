@@ -142,7 +142,7 @@ class StageBuilder:
         )
 
     def table(self, key: str, title: str, formula: str, letters: str, name: str, terms_of: Formula) -> GradientStage:
-        """Make a stage for a parameter with one row per vocabulary token. Only rows in `found.rows` are shown."""
+        """Make a stage for a parameter with one row per vocabulary token. Only `gradients.rows` are shown."""
         computed, tokens = self.gradients, self.gradients.rows[name]
 
         vocabulary = (

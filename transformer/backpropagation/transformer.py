@@ -100,7 +100,7 @@ def transformer_backward(
     more, memory = _stack_backward("decoder", notes.note("hidden", generator.x), saved.decoder, notes)
     gradients |= more
 
-    # 1. encoder; every decoder layer reads its output, so the output's gradient is a sum over the decoder layers.
+    # 1. encoder; every decoder layer reads the encoder output, so their gradients add up.
     more, _ = _stack_backward("encoder", notes.note("memory", np.sum(memory, axis=0)), saved.encoder, notes)
     return gradients | more
 

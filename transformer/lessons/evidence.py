@@ -35,7 +35,7 @@ JOBS = {
 # Attending to later tokens, a job that decoder heads can do only without the mask.
 LATER_TOKENS = "later"
 HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
-# 1-based number of a decoding step.
+# Matches the 1-based number of a decoding step.
 STEP_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 HEAD_NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 END_NAME, START_NAME = "the end symbol", "the start symbol"
@@ -119,7 +119,7 @@ class Evidence:
 
         Args:
             kind: attention kind of the heads.
-            job: a job in JOBS, or LATER.
+            job: a job in JOBS, or LATER_TOKENS.
             interventions: changes to the model.
 
         Raises:
@@ -172,7 +172,7 @@ class Evidence:
         return int(word) - 1
 
     def at_row(self, kind: Kind, head: str, row: str) -> tuple[int, int, int]:
-        """Return the 0-based layer and head that a rule selects, and the position of the row word's first token."""
+        """Return the 0-based layer and head that a rule selects, and the position of the row's first token."""
         layer, number = at = self.head(kind, head)
         return layer, number, self.view(kind).axes.row_positions[self.row(kind, row, at)][0]
 

@@ -77,8 +77,7 @@ def values_not_shown(
         elif not _is_equal(finding.values[value], places[at]):
             wrong.append(
                 f"carried_by places {value} at {at!r}, but the claim measures {_format_value(finding.values[value])} "
-                "and the "
-                f"figure shows {_format_value(places[at].value)}"
+                f"and the figure shows {_format_value(places[at].value)}"
             )
         else:
             carried |= {value, *names(template)}
@@ -103,7 +102,7 @@ def values_not_shown(
 def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> str:
     matching = [at for at, place in places.items() if _is_equal(measured, place)]
     if not matching:
-        return f"no place of it shows {value}, {_format_value(measured)}: choose another figure, or do not name it"
+        return f"no place in it shows {value}, {_format_value(measured)}: choose another figure, or do not name it"
     # Prefer a place whose name contains the value's name.
     return f"add its place to carried_by, such as {value} = {min(matching, key=lambda at: value not in at)!r}"
 

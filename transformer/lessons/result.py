@@ -77,7 +77,7 @@ def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
 
 
 def with_map_before(step: LessonStep) -> LessonStep | None:
-    """Return the step before the answer: the step with a map as its figure; None if no map is shown then."""
+    """Return the step as shown before the answer, with the map in `before` as its figure; None without such a map."""
     return replace(step, show="map", figure=step.before) if step.before else None
 
 

@@ -238,7 +238,7 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
         axes.columns,
         {
             "share of the attention": layer_terms.weights[number].mean(axis=0).tolist(),
-            "share of what it brings": (norms / norms.sum(axis=-1, keepdims=True)).mean(axis=0).tolist(),
+            "share of the output": (norms / norms.sum(axis=-1, keepdims=True)).mean(axis=0).tolist(),
         },
         text=axes.column_text,
     )
@@ -251,9 +251,9 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
     best = max(score for _, score in scores)
     learned = next((one for one in scores if one[1] >= LEARNED_SHARE * best), scores[-1])
     rows = {
-        "first noted in training": (*training, nan),
-        "first of sentences held out": (*held_out[0], nan),
-        "last of sentences held out": (*held_out[-1], nan),
+        "first recorded in training": (*training, nan),
+        "first on held-out sentences": (*held_out[0], nan),
+        "last on held-out sentences": (*held_out[-1], nan),
         "nine tenths of the best chrF": (learned[0], nan, learned[1]),
         "best chrF": (next(step for step, score in scores if score == best), nan, best),
     }
@@ -298,7 +298,7 @@ def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) 
 def _removed(evidence: Evidence, count: int) -> Table:
     return Table(
         "without",
-        ("nothing: with all heads", f"the {count} heads needed least", f"the {count} heads needed most"),
+        ("nothing (all heads)", f"the {count} heads needed least", f"the {count} heads needed most"),
         {"translation": removed_translations(evidence, count)},
         {"heads removed": count, "of all heads": count / len(all_heads(evidence.runs.config))},
     )

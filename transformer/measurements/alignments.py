@@ -48,8 +48,7 @@ def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
     if statistics is None or statistics.aligner is None:
         raise ValueError(
             f"no head of this model aligns more than {MIN_ALIGNED_SHARE:.0%} of the tokens in the same way as all "
-            "heads together: "
-            "name the heads to use, as in --heads cross.6.1"
+            "heads together: name the heads to use, as in --heads cross.6.1"
         )
     return statistics.aligner
 

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 BLOCK, STRIDE = 16, 3
 WARMUP_SHARE = 10
 LOG_STEPS = 100
-# Catches a mistyped number, which could otherwise train for weeks.
+# Maximum number of models per type of attention. A mistyped number could otherwise train for weeks.
 MAX_SEEDS = 100
 
 

@@ -246,7 +246,7 @@ def _resume(
 ) -> tuple[int, Total]:
     """Restore the state of an interrupted call: the number of sentences read, and the measurements so far.
 
-    The sentences that were read are skipped in `sentences`.
+    The iterator `sentences` is advanced past the sentences that are already measured.
     """
     advice = f"delete {state} to start again"
     try:

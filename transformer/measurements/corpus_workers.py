@@ -84,7 +84,7 @@ def _interrupt_blocked() -> Iterator[None]:
     `_exit_with_parent`.
     """
     if not hasattr(signal, "pthread_sigmask"):
-        # Windows has no signal masks.
+        # Windows has no signal masks, so nothing can be blocked.
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -19,7 +19,7 @@ from transformer.measurements.importance import BOOTSTRAP, BOOTSTRAP_SEED, boots
 from transformer.running.translator import Translator
 from transformer.values.head_means import sentences_digest
 
-# One sentence takes two seconds, so this keeps the total below two minutes.
+# Maximum number of sentences. Each takes two seconds, so all together take less than two minutes.
 MAX_SENTENCES = 50
 
 

@@ -14,7 +14,7 @@ from transformer.values.kinds import KINDS, Kind
 # in short masked rows half of the weight is on the diagonal before any training.
 MIN_HEAD_SCORE = 2 / 3
 MIN_MATCH = 0.99
-# Minimum delay, in steps, between learning the training items and solving the held-out items that counts as grokking.
+# A model has grokked if it solves the held-out items at least this many steps after learning the training items.
 MIN_GROKKING_STEPS = 1_000
 # Display names of the attention kinds.
 KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cross": "cross"}

@@ -80,7 +80,7 @@ def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
 def teacher_forcing(model: Transformer, items: Items, tested: Sequence[Item]) -> tuple[float, float, np.ndarray]:
     """Measure loss and exact matches with teacher forcing.
 
-    Greedy decoding gives the correct answer exactly if every token is the most likely one after the correct tokens
+    Greedy decoding gives the correct answer exactly when every token is the most likely one after the correct tokens
     before it. One teacher-forced pass therefore counts the same matches as decoding token by token.
 
     Returns:

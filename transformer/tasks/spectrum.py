@@ -28,7 +28,7 @@ def fourier_spectrum(embedding: np.ndarray) -> np.ndarray:
 
 
 def largest(spectrum: np.ndarray) -> tuple[list[int], float]:
-    """Return the FEW strongest frequencies in ascending order, and their share of the total power, 0 to 1.
+    """Return the TOP_FREQUENCIES strongest frequencies in ascending order, and their share of the total power, 0 to 1.
 
     Args:
         spectrum: strength of each frequency, starting with frequency 1.

@@ -31,7 +31,7 @@ def first_of(translator, old: str, new: str) -> list[str]:
         (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "places sum at 'sum of hat', but there is no such place"),
         (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1 and the figure shows 6"),
         (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
-        ('figure = { show = "orders", other = "A dog." }', "no place of it shows sum, 1: choose another figure"),
+        ('figure = { show = "orders", other = "A dog." }', "no place in it shows sum, 1: choose another figure"),
     ],
 )
 def test_claim_that_the_figure_does_not_show_is_reported(copying_translator, line, message):

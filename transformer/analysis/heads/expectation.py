@@ -12,8 +12,8 @@ from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
 from transformer.values.tokens import Token
 
-# Compare the expected weight of the column that a row attends to most with the row's largest expected weight. The row
-# is an outlier if the difference is at least this much.
+# A row is an outlier if the expected weight of its strongest column is at least this much below the row's largest
+# expected weight.
 OUTLIER_SHARE = 0.1
 
 

@@ -180,7 +180,7 @@ def _choose_head(
     rows = sum(len(each.links) for each in measurements)
     means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # For each general task, the part of each link that the general task explains, [L, H, links].
+    # How much of the attention on each link a general task explains; one array [L, H, links] per general task.
     parts = [
         np.zeros((*means.shape, rows)),
         *(

@@ -72,25 +72,25 @@ METRICS = (
     _share_metric(
         "confidence",
         "confidence",
-        "The largest weight of a query, start and end symbols left out (Voita et al. 2019).",
+        "The largest weight of a query, without start and end symbols (Voita et al. 2019).",
         KINDS,
     ),
     _share_metric(
         "strongest_previous",
         "looks most at the previous token",
-        "Queries that look most at the token before them, out of those for which it is not the first token.",
+        "Queries that look most at the previous token. Queries whose previous token is the first one are not counted.",
         SELF,
     ),
     _share_metric(
         "strongest_same",
         "looks most at the same token",
-        "Queries that look most at their own place, out of those that are neither the first token nor the end symbol.",
+        "Queries that look most at their own position. The first token and the end symbol are not counted.",
         SELF,
     ),
     _share_metric(
         "strongest_next",
         "looks most at the next token",
-        "Queries that look most at the token after them, out of those for which it is not the end symbol.",
+        "Queries that look most at the next token. Queries whose next token is the end symbol are not counted.",
         ("encoder",),
     ),
     _share_metric(
@@ -101,7 +101,7 @@ METRICS = (
         KINDS,
     ),
     _share_metric("previous", "on the previous token", "Attention on the token before the query.", SELF),
-    _share_metric("same", "on the same token", "Attention on the query's own place.", SELF),
+    _share_metric("same", "on the same token", "Attention on the query's own position.", SELF),
     _share_metric("next", "on the next token", "Attention on the token after the query.", ("encoder",)),
     _share_metric(
         "first",
@@ -119,7 +119,7 @@ METRICS = (
     Metric(
         "distance",
         "distance",
-        "How far away the tokens are that a query looks at: the mean of |i - j|, by weight.",
+        "The mean distance |i - j| to the tokens that a query looks at, weighted by attention.",
         "tokens",
         0.0,
         None,
@@ -128,8 +128,8 @@ METRICS = (
     _share_metric(
         "alignment_predicted",
         "aligns the token predicted",
-        "Target tokens at whose prediction the head looks most at the source token that all heads together agree on. "
-        "Links to the first source token are not counted.",
+        "Target tokens for which the head, at the step that predicts them, looks most at the source token that all "
+        "heads together agree on. Links to the first source token are not counted.",
         ("cross",),
     ),
     _share_metric(

@@ -33,7 +33,7 @@ class Statistics(Record):
         object.__setattr__(self, "heads", MappingProxyType(dict(self.heads)))
         for kind, metrics in self.heads.items():
             for rule in RULES:
-                # Old files may lack newer metrics. If a metric that a rule needs is missing, this raises a KeyError.
+                # Raise a KeyError if a metric that the rule needs is missing, as in files from older versions.
                 if kind in rule.kinds:
                     rule.holds(metrics.values)
 

@@ -57,7 +57,7 @@ def minimal_pair(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
 
 
 def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[float, float]:
-    """Measure the effects of patching the other sentence into the lesson's ("needed"), and the reverse ("enough").
+    """Measure the effects of patching the other sentence into the lesson's ("needed"), and vice versa ("enough").
 
     Raises:
         LessonError: the two sentences have nearly equal logit differences at this step, so effects are undefined.
@@ -72,7 +72,7 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
 
 
 def effects_by_place(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
-    """Patch several parts of the model, and return both effects (needed, enough) by the name of each part.
+    """Patch several parts of the model; return the two effects (needed, enough) of each part, by part name.
 
     Raises:
         LessonError: no token differs between the sentences, or their logit differences are nearly equal at this step.
