@@ -30,13 +30,13 @@ class Attention(NamedTuple):
 
 
 class AttentionContext(NamedTuple):
-    """The inputs of one attention, apart from queries, keys and values.
+    """The inputs of one attention layer, apart from queries, keys and values.
 
     Attributes:
-        mask: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything. Local
-            attention has a mask within a block, and compressed attention one over its merged positions.
+        mask: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything. In
+            local attention, the mask covers a single block; in compressed attention, its columns are merged keys.
         relative: the effect of positions on queries, keys and scores; None for no effect.
-        hooks: change and record the values of this attention.
+        hooks: change and record the values that the layer computes.
     """
 
     mask: Tensor | None = None
@@ -78,10 +78,10 @@ def scaled_dot_product_attention(
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext, *, dropout: float) -> Tensor:
-    """The output of `scaled_dot_product_attention`, computed by torch's fused kernel where it can and is faster.
+    """The output of `scaled_dot_product_attention`, computed by torch's fused kernel if possible and faster.
 
-    The kernel is called without position biases, and returns no scores or weights to show or change. On a CPU its
-    backward pass takes longer than everything around it.
+    The kernel cannot be used with relative positions, or to change or record scores or weights, because it returns
+    neither. It is not used for training on a CPU, where its backward pass is slower.
     """
     mask, relative, hooks = context
     query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)

@@ -52,13 +52,13 @@ class KeysAndValues:
 
     def split(self) -> tuple[Tensor, ...]:
         """Keys and values, each [B, H, S, K]."""
-        # Every decoding step reads the keys and values of the source, whose views are made only once.
+        # Create the views only once, because every decoding step reads the source's keys and values.
         if self._parts is None:
             self._parts = self.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
         return self._parts
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
-        """These positions followed by those of `other`. Only for runs without gradients: it may write in place."""
+        """These positions followed by those of `other`. Only without gradients, because it may write in place."""
         length, more = self.joined.size(2), other.joined.size(2)
         buffer = self._buffer
         # A cache can be continued in several ways. Only the first continuation may write into the shared buffer.
@@ -68,8 +68,11 @@ class KeysAndValues:
         return buffer.append(other.joined)
 
     def select(self, indices: Tensor) -> KeysAndValues:
-        """The texts `indices` [B'] of the batch, in that order, perhaps repeated. Only for runs without gradients."""
-        # Indexing with `joined[indices]` takes five times as long.
+        """The keys and values of the texts `indices` [B'] of the batch, in that order; repeats are allowed.
+
+        Only without gradients, because it writes into a buffer.
+        """
+        # Use `index_select`, because indexing with `joined[indices]` takes five times as long.
         if self._buffer is None:
             return KeysAndValues(self.joined.index_select(0, indices))
         length = self.length
@@ -80,7 +83,7 @@ class KeysAndValues:
         return KeysAndValues(joined, buffer)
 
     def contiguous(self) -> KeysAndValues:
-        """A copy with the positions of each head adjacent in memory, which pays off if many queries read it."""
+        """A copy with the positions of each head adjacent in memory; worth making if many queries will read it."""
         return KeysAndValues(self.joined.contiguous())
 
 
@@ -96,7 +99,7 @@ class Buffer:
     __slots__ = ("filled", "joined", "size")
 
     def __init__(self, like: Tensor, batch_size: int, positions: int) -> None:
-        """Create an empty buffer for at least `positions` positions of keys and values like `like` [., 2H, ., K]."""
+        """Create an empty buffer for at least `positions` positions, with heads and type of `like` [., 2H, ., K]."""
         self.size = math.ceil(positions / BLOCK) * BLOCK
         self.joined = like.new_empty((batch_size, like.shape[1], self.size, like.shape[3]))
         self.filled = 0
@@ -105,7 +108,7 @@ class Buffer:
         """Write the keys and values [B, 2H, T, K] of further positions after those in use; return all of them."""
         start, count = self.filled, more.size(2)
         self.filled = end = start + count
-        # Indexing with `[:, :, start:end]` takes longer than the copy.
+        # Use `narrow`, because indexing with `[:, :, start:end]` takes longer than the copy.
         self.joined.narrow(2, start, count).copy_(more)
         return KeysAndValues(self.joined.narrow(2, 0, end), self)
 
@@ -114,7 +117,7 @@ class LayerCache:
     """Keys and values of one layer's self-attention, to which a decoding step adds its own.
 
     Attributes:
-        past: those of the positions so far, [B, H, P, K]; None before the first. `extend` replaces them.
+        past: keys and values of the P positions so far, [B, H, P, K]; None before the first. `extend` replaces them.
     """
 
     __slots__ = ("past",)
@@ -187,5 +190,5 @@ class DecoderCache:
         )
 
     def select_past(self, indices: Tensor) -> DecoderCache:
-        """Select texts [B] of `past` only; each must have the same source as the text that it replaces."""
+        """Select the texts `indices` [B] in `past` only; each must have the same source as the text it replaces."""
         return replace(self, past=tuple(part.select(indices) for part in self.past))

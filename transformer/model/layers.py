@@ -82,7 +82,7 @@ class Residual(nn.Module):
     def add(self, x: Tensor, sublayer: Callable[..., Tensor], *inputs: object) -> Tensor:
         """Run a sub-layer on the residual stream x [B, T, D] and its other inputs, and return the new stream.
 
-        A method and not `forward`, because torch's call of a module takes longer than this one's own work.
+        This is not `forward`, because calling a torch module takes longer than this method's own work.
         """
         if self.pre:
             return x + dropout(sublayer(self.norm(x), *inputs), self.dropout, self.training)

@@ -37,7 +37,7 @@ def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
         d_model: even width D.
         halves: whether all sines come first, then all cosines, instead of sin, cos, sin, cos.
     """
-    # Angles are float64, because float32 angles are wrong in the fifth decimal at position 500.
+    # Angles are float64, because float32 angles are wrong in the fifth decimal place at position 500.
     angles = np.arange(length)[:, None] * frequencies(d_model)
     table = np.empty((length, d_model))
     sines, cosines = sine_and_cosine_dimensions(d_model, halves=halves)

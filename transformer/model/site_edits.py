@@ -39,7 +39,7 @@ class WeightsEdit:
         """Return the weights [B, H, T, S] to use instead of the model's; rows sum to 1, and masked cells stay 0.
 
         Raises:
-            InterventionError: a given row does not fit the run.
+            InterventionError: a row that the user set has a column that does not exist, or cannot sum to 1.
         """
         if self.sharpness is not None:
             visible = torch.ones_like(weights) if mask is None else mask.expand_as(weights).to(weights.dtype)
@@ -86,7 +86,12 @@ class OutputsEdit:
 
 @dataclass(frozen=True)
 class StreamEdit:
-    """Vectors from other runs that replace some of the residual stream or of a feed-forward output, from `start` on."""
+    """Replaces some vectors of the residual stream or of a feed-forward output by vectors from other runs.
+
+    Attributes:
+        patches: vectors from other runs.
+        start: position of the first vector passed to the edit.
+    """
 
     patches: tuple[VectorPatch, ...]
     start: int = 0
@@ -103,7 +108,7 @@ class HookEdit:
     Attributes:
         site: name of the site.
         hook: as in `Edits.hooks`.
-        edit: the edit before it; None for none.
+        edit: edit to apply before the hook; None for no edit.
         layer, start: arguments of the hook.
     """
 
@@ -117,7 +122,7 @@ class HookEdit:
         """Return the value to use instead of the model's, of the same shape.
 
         Raises:
-            InterventionError: the hook returns something else.
+            InterventionError: the hook returns neither None nor a tensor of the same shape as x.
         """
         if self.edit is not None:
             x = self.edit(x, mask)

@@ -31,12 +31,12 @@ class Transformer(nn.Module):
     Wikipedia by Summarizing Long Sequences", section 4.2.2; with pre-norm, learned positions and `gelu_tanh` it is
     GPT-2, Radford et al. 2019, section 2.3). Without a decoder it is an encoder alone, which `encode` runs.
 
-    The model holds only parameters. Every run gets its masks, edits, cache and recorder as arguments, so threads can
-    share one model.
+    The model holds only parameters. Every model run gets its masks, edits, cache and recorder as arguments, so threads
+    can share one model.
 
     Args:
         config: model shape.
-        symbols: ids of the tokens that a text starts with, ends with and leaves out.
+        symbols: ids of the vocabulary's special tokens.
     """
 
     def __init__(self, config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> None:
