@@ -172,7 +172,7 @@ class AppliedConstraints:
     def _may_break(self, tokens: Iterable[int], step: int) -> bool:
         """Whether the rows could break a character by taking one of these tokens.
 
-        If not, excluding the tokens that would break one does not change the rank of these tokens in the logits.
+        If not, excluding the tokens that would break a character does not change the rank of `tokens` in the logits.
         """
         return (
             bool(self._spelling)

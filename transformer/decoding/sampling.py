@@ -48,7 +48,8 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.batch_size)]
 
-    # Relative position of each row's last random number within the sampled token's interval: again a uniform number.
+    # Relative position of each row's last random number within the sampled token's interval. It is also uniformly
+    # distributed, so `again` samples with it.
     place = torch.zeros(cache.batch_size, dtype=torch.float64)
 
     def truncated(logits: Tensor) -> Tensor:
@@ -107,7 +108,7 @@ def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
 
     Returns:
         Tokens [N] at which the cumulative distribution of softmax(logits) exceeds `uniform`. Relative position of each
-        random number within the token's interval, float64 [N], in [0, 1): again a uniform number.
+        random number within the token's interval, float64 [N], in [0, 1): also uniformly distributed.
     """
     # Always on the CPU in float64: in float32, rounding errors add up over thousands of tokens.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)
