@@ -159,7 +159,7 @@ class Translator(Runs):
         Args:
             text, target, details, interventions: fields of the run.
             hooks: functions that read and change values of the model, by site (docs/hooks.md). Such a run is never
-                cached and never sent to a server, and its trace does not name its functions.
+                cached and never sent to a server, and its trace does not mention the functions.
 
         Raises:
             InterventionError: the model has no such site, or a function returns a value of another shape.
