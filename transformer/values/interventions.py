@@ -236,7 +236,7 @@ class Interventions:
 
 
 def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, ...]:
-    """Return the interventions to average over: `count` consecutive draws in the mode "resample", else only the input.
+    """Return the interventions to average over: `count` consecutive draws in the mode "resample", else one.
 
     Draw numbers start at `interventions.draw`. Draws with the same seed use different sentences until all sentences are
     used.

@@ -37,8 +37,8 @@ class BeamNode:
         token: id of the added token.
         log_prob: log-probability of the added token, nats.
         rank: rank of the added token in the predicted distribution; 1 is the most likely.
-        score: sum of the log-probabilities of all tokens so far, nats. Imported models may modify these values
-            according to their `generate` settings.
+        score: sum of the log-probabilities of all tokens so far, nats. The `generate` settings of an imported model
+            may modify these values.
         penalised: score divided by the length penalty.
         place: 0-based rank by score among all nodes of the step.
         fate: what the search did with the hypothesis.
