@@ -97,7 +97,7 @@ class Spelling:
 
         Args:
             state: state before the token.
-            fewest: result of the method `fewest`.
+            fewest: result of `fewest_tokens`.
             limit: number of tokens left to write, including the returned token.
         """
         return frozenset(
