@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, and the module that gives each head its own queries, keys and values."""
+"""Scaled dot-product attention, multi-head self-attention and cross-attention."""
 
 from __future__ import annotations
 
@@ -150,14 +150,14 @@ class MultiHeadAttention(nn.Module):
         return self.attend_and_join(query, keys_and_values, context)  # -> [B, T, D]
 
     def project(self, x: Tensor, relative: RelativePositions | None = None) -> tuple[Tensor, KeysAndValues]:
-        """Project x [B, T, D] to its queries, and to its keys and values; each is [B, H, T, K].
+        """Project x [B, T, D] to queries, keys and values, each [B, H, T, K].
 
         Queries and keys are rotated if the model encodes positions by rotation.
         """
         heads = self.split_heads(self.in_projection(x))  # [B, T, D] -> [B, T, 3D] -> [B, 3H, T, K]
         if relative is not None:
             queries_and_keys, values = heads.split_with_sizes((2 * self.heads, self.heads), dim=1)
-            heads = torch.cat((relative.rotate(queries_and_keys), values), dim=1)  # 2H and H of them -> [B, 3H, T, K]
+            heads = torch.cat((relative.rotate(queries_and_keys), values), dim=1)  # -> [B, 3H, T, K]
         query, joined = heads.split_with_sizes((self.heads, 2 * self.heads), dim=1)  # -> [B, H, T, K], [B, 2H, T, K]
         return query, KeysAndValues(joined)
 

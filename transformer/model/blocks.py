@@ -61,7 +61,7 @@ class Blocks:
         return KeysAndValues(joined if self.count == 1 else self._split(joined))
 
     def join(self, y: Tensor) -> Tensor:
-        """Join the blocks' outputs, [B N, W, D], and remove the padding: the queries' outputs, [B, T, D]."""
+        """Join the outputs of the blocks, [B N, W, D], without the padding, to one output per query, [B, T, D]."""
         if self.count == 1:
             return y
         before = self.start - self.first

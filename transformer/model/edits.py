@@ -68,7 +68,7 @@ class Edits:
 
     @property
     def change_attention(self) -> bool:
-        """Whether an intervention changes masks, weights or outputs of attention."""
+        """Whether an intervention changes attention masks, attention weights or head outputs."""
         return any(
             replace(each, positions=True, patches=()) != AS_TRAINED
             or any(has_heads(place[0]) for place, _ in each.patched())
@@ -113,7 +113,7 @@ class Edits:
         return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
 
     def lift(self, causal: Tensor) -> Tensor | None:
-        """The causal mask [T, S], lifted for texts whose interventions switch it off; None if every text does so."""
+        """The causal mask [T, S], lifted for texts whose interventions switch it off; None if no text needs it."""
         off = [not each.decoder_mask for each in self.interventions]
         if not any(off):
             return causal

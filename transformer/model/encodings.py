@@ -48,7 +48,7 @@ class Encoding:
         return None
 
     def slopes(self, heads: int) -> np.ndarray | None:
-        """The amount that each head subtracts from a score per position of distance, [H]; None for no biases."""
+        """Each head's slope, [H], which is subtracted from a score per position of distance; None for no biases."""
         return None
 
     def angles(self, length: int, d_head: int) -> np.ndarray | None:
@@ -108,7 +108,7 @@ class Rotary(Encoding):
     """Rotates queries and keys by angles that grow with the position (Su et al. 2021, "RoFormer: Enhanced Transformer
     with Rotary Position Embedding", section 3.2.2, equation 15).
 
-    The product of a query and a key then depends on their distance.
+    The dot product of a query and a key then depends only on the distance between their positions.
     """
 
     formula = r"R_p: \; (x_{2i}, x_{2i+1}) \text{ turned by } p \cdot 10000^{-2i/K}"

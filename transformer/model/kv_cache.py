@@ -20,7 +20,7 @@ class KeysAndValues:
 
     Attributes:
         joined: the keys of all heads, then the values of all heads, [B, 2H, S, K]. They share one tensor, so that an
-            operation on both runs once.
+            operation on keys and values runs only once.
     """
 
     __slots__ = ("_buffer", "_parts", "joined")
@@ -105,7 +105,7 @@ class Buffer:
         self.filled = 0
 
     def append(self, more: Tensor) -> KeysAndValues:
-        """Write the keys and values [B, 2H, T, K] of further positions after those in use; return all of them."""
+        """Append the keys and values [B, 2H, T, K] of further positions; return all keys and values."""
         start, count = self.filled, more.size(2)
         self.filled = end = start + count
         # Use `narrow`, because indexing with `[:, :, start:end]` takes longer than the copy.
@@ -114,7 +114,7 @@ class Buffer:
 
 
 class LayerCache:
-    """Keys and values of one layer's self-attention, to which a decoding step adds its own.
+    """Keys and values of one layer's self-attention; every decoding step appends new ones.
 
     Attributes:
         past: keys and values of the P positions so far, [B, H, P, K]; None before the first. `extend` replaces them.
@@ -126,7 +126,7 @@ class LayerCache:
         self.past = past
 
     def extend(self, new: KeysAndValues) -> KeysAndValues:
-        """Append the keys and values of T new positions, and return those of all: [B, H, P + T, K]."""
+        """Append the keys and values of T new positions; return all keys and values, [B, H, P + T, K]."""
         self.past = new if self.past is None else self.past.append(new)
         return self.past
 

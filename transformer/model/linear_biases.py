@@ -9,11 +9,11 @@ import numpy as np
 
 
 def slopes(heads: int) -> np.ndarray:
-    """The amount that each head subtracts from a score per position of distance, [H].
+    """Each head's slope, [H], which is subtracted from a score per position of distance.
 
-    If H is a power of two, these are H terms of the geometric sequence with first term and ratio 2^(-8 / H) (section
-    3). Otherwise, they follow the authors' code: the slopes of the next smaller power of two, then every second slope
-    of the next larger one.
+    If H is a power of two, the slopes are the first H terms of the geometric sequence with first term and ratio
+    2^(-8 / H) (section 3). Otherwise, they follow the authors' code: the slopes of the next smaller power of two, then
+    every second slope of the next larger one.
 
     Raises:
         ValueError: `heads` is less than 1.

@@ -18,9 +18,8 @@ class RelativePositions:
     """Effect of the positions on self-attention: biases on the scores, or rotation of queries and keys.
 
     Attributes:
-        slopes: amount that each head subtracts from a score per position of distance, [H]; None for no biases.
-        cosines, sines: those of the angles that rotate queries and keys of T positions, [T, K / 2]; None for no
-            rotation.
+        slopes: each head's slope, [H], which is subtracted from a score per position of distance; None for no biases.
+        cosines, sines: of the angles that rotate queries and keys at T positions, [T, K / 2]; None for no rotation.
     """
 
     slopes: Tensor | None = None

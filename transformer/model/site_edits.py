@@ -23,7 +23,7 @@ class WeightsEdit:
     """Changes to the weights of one attention layer.
 
     Attributes:
-        sharpness: share that a head's own weights keep, [B, H, 1, 1]; the rest is spread evenly. None for 1.
+        sharpness: fraction of a head's own weights to keep, [B, H, 1, 1]; the rest is spread evenly. None for 1.
         given: rows of weights that the user set; for each, the index of the text, the kind, layer, head and query, and
             the cells.
         patches: rows of weights that come from other runs.
@@ -150,7 +150,7 @@ def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
 
 
 def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
-    """Replace some cells of a row of weights [S]; the other cells share the rest in their old proportions."""
+    """Replace some cells of a row of weights [S]; the other cells share the rest in proportion to their weights."""
     where = f"Row {row[3] + 1} of {head_name(row[:3])}"
     beyond = [column for column, share in cells if column >= len(weights) and share > 0]
     if beyond:

@@ -21,7 +21,7 @@ from transformer.model.fast.malloc import use_huge_pages
 from transformer.model.fast.packing import PackedWeights, can_pack
 from transformer.model.kv_cache import KeysAndValues
 
-# From this many parameters on, the weights no longer fit into the CPU cache, so every step reads them from memory.
+# With this many parameters or more, the weights no longer fit into the CPU cache, so every step reads them from memory.
 LARGE = 1 << 20
 
 

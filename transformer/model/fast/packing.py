@@ -7,7 +7,7 @@ import warnings
 import torch
 from torch import Tensor
 
-# From this many multiplications on, a product on all cores is faster than on one.
+# With this many multiplications or more, a product on all cores is faster than on one.
 WORTH_ALL_CORES = 1 << 21
 
 
@@ -26,7 +26,7 @@ class PackedWeights:
         self._bias = None if bias is None else bias.detach()
         weight = weight.detach().contiguous()
         self._all_cores = torch.ops.quantized.linear_prepack_fp16(weight, bias)
-        # From this many input numbers on, a product on all cores is faster than on one.
+        # With this many input values or more, a product on all cores is faster than on one.
         self._worth_all_cores = 0
         if weight.numel() < WORTH_ALL_CORES:
             with warnings.catch_warnings():
