@@ -96,7 +96,7 @@ def beam_search(
     if generation is not None:
         ending_rule = _GenerateEndRule(batch_size, beam_size, limit, length_penalty, generation.early_stopping)
     read = cache.first_read(symbols.start)
-    # Sentence index and score of each row, which is a live hypothesis. These small arrays stay on the CPU, in float64;
+    # Sentence index and score of each live hypothesis. These small arrays stay on the CPU, in float64;
     # see `Step.score`.
     sentence = np.arange(batch_size)
     score = np.zeros(batch_size)

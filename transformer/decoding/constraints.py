@@ -115,7 +115,7 @@ class AppliedConstraints:
         tokens: Callable[[Choice], list[int]],
         again: Callable[[Tensor, Choice], Choice] | None = None,
     ) -> Choice:
-        """Choose tokens after excluding, in place, those that must not be taken.
+        """Exclude disallowed tokens from the logits in place, then choose tokens.
 
         Args:
             logits, step: as in `exclude_`.
@@ -132,7 +132,7 @@ class AppliedConstraints:
         return choose(logits) if again is None else again(logits, choice)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the tokens that must not be taken, in place, except those that would break a character.
+        """Exclude disallowed tokens in place, except tokens that would break a character.
 
         Args:
             logits: logits or log-probabilities of each row, [N, V].

@@ -89,7 +89,7 @@ def truncated_to_count(logits: Tensor, count: int) -> Tensor:
 
 
 def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
-    """Set logits [..., V] to minus infinity, except each row's smallest set of tokens with total probability `mass`.
+    """Set logits [..., V] to minus infinity, except each row's most likely tokens, up to total probability `mass`.
 
     Top-p or nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1. The
     token at which the sum reaches `mass` is kept, so at least one token remains.
