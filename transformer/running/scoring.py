@@ -229,5 +229,4 @@ def _shared_encoder(
     runs = list(dict.fromkeys(parts))
     number = {part: index for index, part in enumerate(runs)}
     indices = torch.tensor([number[part] for part in parts])
-    # A single encoder row without interventions has empty edits.
     return edits_of(runs, config, replacement, device), indices, edits_of(variants, config, replacement, device)

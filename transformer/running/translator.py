@@ -168,7 +168,7 @@ class Translator(Runs):
         return self.trace_with_hooks(run, hooks) if hooks else self.get(run)
 
     def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions) -> Trace:
-        """The result of a run during which functions read and change values; see `trace`."""
+        """The result of a `TraceRun` during which `hooks` read and change values; see `trace`."""
         with self._computing():
             return run.with_hooks(self, hooks)
 
