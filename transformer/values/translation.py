@@ -22,7 +22,7 @@ class HypothesisState(IntEnum):
     PRUNED = 0
     ALIVE = 1
     ENDED = 2
-    # Good enough to continue, but the search had ended.
+    # Ranked high enough to continue, but the search ended.
     UNFINISHED = 3
 
 
