@@ -80,8 +80,8 @@ def scaled_dot_product_attention(
 def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext, *, dropout: float) -> Tensor:
     """The output of `scaled_dot_product_attention`, computed by torch's fused kernel if possible and faster.
 
-    The kernel cannot be used with relative positions, or to change or record scores or weights, because it returns
-    neither. It is not used for training on a CPU, where its backward pass is slower.
+    The kernel does not support relative positions. It returns neither scores nor weights, so these can be neither
+    changed nor recorded. In training on a CPU, its backward pass is slower.
     """
     mask, relative, hooks = context
     query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)

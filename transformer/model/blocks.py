@@ -32,7 +32,7 @@ class Blocks:
 
     @property
     def first(self) -> int:
-        """The position at which the first block begins; no query sees an earlier one."""
+        """The position at which the first block begins; no query sees an earlier position."""
         return self.start // self.size * self.size
 
     @property

@@ -1,4 +1,4 @@
-"""Finds the devices of this machine that a model can run on, and explains their errors."""
+"""Finds the devices of this machine that a model can run on, and explains device errors."""
 
 from __future__ import annotations
 

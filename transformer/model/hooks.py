@@ -41,7 +41,7 @@ class Hooks:
 
     @property
     def need_weights(self) -> bool:
-        """Whether attention scores or weights are changed or recorded; a fused kernel returns none."""
+        """Whether attention scores or weights are changed or recorded; the fused kernel returns neither."""
         return self._record is not None or any(self._edit(name) is not None for name in ("scores", "weights"))
 
     def at(self, name: str, x: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -172,7 +172,7 @@ class DecoderCache:
         return self.memory_keys_and_values[layer] if self.memory_keys_and_values else None
 
     def past_of(self, layer: int) -> LayerCache:
-        """The cache of a layer's self-attention, for one step."""
+        """A new cache for a layer's self-attention in one step, with all earlier keys and values."""
         return LayerCache(self.past[layer] if self.past else None)
 
     def first_read(self, start: int) -> Tensor:

@@ -75,7 +75,7 @@ def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
 
 
 def _part(name: str, config: TransformerConfig) -> str:
-    """The literature's name of the part that a parameter belongs to; without the stack if the model has only one."""
+    """Usual name of the part that a parameter belongs to; it names the stack only if the model has two."""
     stack, _, rest = name.partition("_")
     both = bool(config.layers_of("cross"))
     where, of = (f"{stack}: ", f" ({stack})") if both else ("", "")

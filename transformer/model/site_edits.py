@@ -138,7 +138,7 @@ class HookEdit:
 
 
 def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
-    """Put the vectors of patches into x [B, H, T, W] or [B, T, W]; cells of a row beyond its vector become 0."""
+    """Put the vectors of patches into x [B, H, T, W] or [B, T, W]; a vector shorter than W is padded with zeros."""
     there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
     if there:
         x = x.clone()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Mode = Literal["zero", "mean", "uniform", "resample"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_GATE = 2.0
-# Largest allowed excess of a given row's sum over 1, for float32 rounding.
+# Maximum by which a given row's sum may exceed 1, because of float32 rounding.
 TOLERANCE = 1e-5
 
 Head = tuple[Kind, int, int]

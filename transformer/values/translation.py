@@ -119,7 +119,7 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class LogitLens:
-    """Prediction of each decoder layer when the final norm and the output layer are applied directly to its output.
+    """Predictions that result from applying the final norm and the output layer to each decoder layer's output.
 
     nostalgebraist 2020, "interpreting GPT: the logit lens", applied to a decoder. The last layer's prediction is the
     model's own.

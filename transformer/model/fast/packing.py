@@ -46,5 +46,5 @@ class PackedWeights:
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether a half-precision copy is exact and this machine's CPU can compute with it."""
+    """Whether a half-precision copy of the weight is exact, and this machine's CPU can compute with it."""
     return "fbgemm" in torch.backends.quantized.supported_engines and torch.equal(weight.half().float(), weight)
