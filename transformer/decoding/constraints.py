@@ -54,7 +54,7 @@ class Constraints:
             if not 0 <= token < vocabulary:
                 raise ValueError(f"token {token} is not in the vocabulary, which has ids 0 to {vocabulary - 1}")
         if len(self.prefix) < limit and len(symbols.never_predicted | self.suppressed) == vocabulary:
-            raise ValueError("every token of the vocabulary is suppressed: leave at least one to take")
+            raise ValueError("every token of the vocabulary is suppressed: allow at least one")
 
     def applied(
         self,

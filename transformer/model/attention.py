@@ -80,8 +80,8 @@ def scaled_dot_product_attention(
 def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext, *, dropout: float) -> Tensor:
     """The output of `scaled_dot_product_attention`, computed by torch's fused kernel if possible and faster.
 
-    The kernel does not support relative positions. It returns neither scores nor weights, so these can be neither
-    changed nor recorded. In training on a CPU, its backward pass is slower.
+    It is used only without relative positions, and only if no scores or weights are changed or recorded, because the
+    kernel returns neither. In training on a CPU, its backward pass is slower.
     """
     mask, relative, hooks = context
     query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)

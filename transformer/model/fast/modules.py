@@ -33,7 +33,7 @@ def speed_up(model: nn.Module) -> None:
     """
     for module in model.modules():
         module.__class__ = _fast_class(type(module))
-        # Make sub-modules ordinary attributes. Otherwise, the ordinary lookup fails each time before torch's lookup.
+        # Make sub-modules ordinary attributes. Otherwise, each lookup first fails, and then calls torch's lookup.
         module.__dict__.update(module._modules)
         if isinstance(module, Linear | FastCrossAttention):
             module.pack()
