@@ -42,7 +42,7 @@ class Blocks:
 
     @property
     def width(self) -> int:
-        """Number W of positions in each block: `size`, or the number of existing positions if there is one block."""
+        """Number W of positions in each block: `size`, or the number of existing positions if there is only one."""
         return self.size if self.count > 1 else self.start + self.queries - self.first
 
     def mask(self, device: torch.device) -> Tensor | None:

@@ -63,7 +63,7 @@ class Edits:
 
     @property
     def change_values(self) -> bool:
-        """Whether there is any change at a site."""
+        """Whether any intervention or hook may change a value."""
         return bool(self.interventions or self.hooks)
 
     @property
@@ -91,7 +91,7 @@ class Edits:
         )
 
     def at(self, kind: Kind, name: str, layer: int, *, start: int = 0) -> SiteEdit | None:
-        """The change to a value of a layer, for positions from `start` on; None for no change.
+        """The change to one of a layer's values, for positions from `start` on; None for no change.
 
         Args:
             kind, name: the two parts of a site.

@@ -88,7 +88,7 @@ class KeysAndValues:
 
 
 class Buffer:
-    """A tensor with space for further positions, so that appending a position copies nothing else.
+    """A tensor with space for further positions, so that appending a position does not copy earlier ones.
 
     Attributes:
         joined: keys and values [B, 2H, size, K]; the first `filled` positions are in use.

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def slopes(heads: int) -> np.ndarray:
-    """Each head's slope, [H], which is subtracted from a score per position of distance.
+    """Each head's slope, [H], which is subtracted from a score for each position of distance.
 
     If H is a power of two, the slopes form a geometric sequence with first term and ratio 2^(-8 / H) (section 3).
     Otherwise, they follow the authors' code: the slopes of the next smaller power of two, then every second slope
