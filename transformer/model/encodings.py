@@ -48,7 +48,7 @@ class Encoding:
         return None
 
     def slopes(self, heads: int) -> np.ndarray | None:
-        """Each head's slope, [H], which is subtracted from a score for each position of distance; None for no biases."""
+        """Each head's slope, [H]: subtracted from a score for each position of distance. None for no biases."""
         return None
 
     def angles(self, length: int, d_head: int) -> np.ndarray | None:

@@ -18,7 +18,7 @@ class RelativePositions:
     """Effect of the positions on self-attention: biases on the scores, or rotation of queries and keys.
 
     Attributes:
-        slopes: each head's slope, [H], which is subtracted from a score for each position of distance; None for no biases.
+        slopes: each head's slope, [H]: subtracted from a score for each position of distance. None for no biases.
         cosines, sines: of the angles that rotate queries and keys at T positions, [T, K / 2]; None for no rotation.
     """
 
