@@ -203,7 +203,7 @@ def _translator(path: Path, values: dict[str, Any]) -> ModelFolder:
             f"`attention-atlas import {path} --output {path.with_name('NAME')}` converts it to a model folder"
         )
     if not TransformerConfig.from_json(json.dumps(values)).layers_of("cross"):
-        raise ValueError("it has only an encoder, and no page shows such a model")
+        raise ValueError("it has only an encoder, and no page can show such a model")
     return ModelFolder(path.name, path, read_languages(path), _codes(path))
 
 

@@ -125,7 +125,7 @@ def _vocabulary(folder: HuggingFaceFolder, settings: dict[str, Any], rows: int) 
     """
     if not any(folder.has(name) for name in (ONE_FILE, IDS, MERGES)):
         raise ValueError(
-            f"it needs a tokenizer, either {ONE_FILE} or {IDS} and {MERGES}; save its tokenizer into the same folder"
+            f"it needs a tokenizer, either {ONE_FILE} or {IDS} and {MERGES}; save its tokenizer in the same folder"
         )
     needed = (ONE_FILE,) if folder.has(ONE_FILE) else (IDS, MERGES)
     beside = (TOKENIZER, ADDED)

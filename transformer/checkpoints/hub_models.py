@@ -51,8 +51,7 @@ class HubModel:
         resident, loading = memory_of(PARAMETERS, BYTES_PER_PARAMETER)
         return (
             f"about {gigabytes(PARAMETERS * BYTES_PER_PARAMETER)} on disk and {gigabytes(resident)} of memory, and up "
-            "to "
-            f"{gigabytes(loading)} while it is loaded"
+            f"to {gigabytes(loading)} while it is loaded"
         )
 
 

@@ -60,8 +60,7 @@ def memory_message(weights: Sequence[Path]) -> tuple[int, str]:
     needed = sum(map(memory_needed, weights))
     return needed, (
         f"{count / 1e6:,.0f} million numbers: {gigabytes(count * BYTES_IN_MEMORY)} of memory, and up to "
-        f"{gigabytes(needed)} while "
-        "they are loaded"
+        f"{gigabytes(needed)} while they are loaded"
     )
 
 

@@ -15,8 +15,7 @@ from transformer.files.small_files import read_beginning, read_small, read_small
 
 CARD = "README.md"
 CURVE = "learning_curve.csv"
-# In a training run's folder: file name of a checkpoint, with a step
-# number of at least seven digits, and name of the model folder.
+# In a training run's folder, a checkpoint's file name contains the step number, with at least seven digits.
 STEP_WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 RUN_MODEL = "model"
 REPAIR_ADVICE = "Fetch the model folder again, or make one with `python -m transformer.training`."

@@ -130,7 +130,7 @@ FORMATS: dict[str, Callable[[Iterable[AlignedPair | None]], None]] = {
 def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas align") -> None:
     options = parser(prog).parse_args(arguments)
     if options.own and options.gold:
-        raise ValueError("--gold has the links of given translations: leave out --own")
+        raise ValueError("--gold has links for the translations in the file: leave out --own")
     if options.step and not options.heads:
         raise ValueError("--step belongs to --heads: without them, heads and step are measured")
     check_corpus(options.pairs)

@@ -21,8 +21,8 @@ class ProgressReport:
     def __init__(self, sentences: Path, processes: int) -> None:
         self._sentences = sentences
         self._said = 0.0
-        # Time and number of sentences read, for each of the first `processes` reports. Speed is measured from these on:
-        # an earlier call may have read sentences before, and the first sentences are not typical.
+        # Time and number of sentences read, for each of the first `processes` reports. Speed is measured from these
+        # reports on, because an earlier call may have read sentences before, and the first sentences are not typical.
         self._firsts: deque[tuple[float, int]] = deque()
         self._processes = processes
         self._total = 0

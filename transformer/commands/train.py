@@ -100,7 +100,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="train small language models that differ only in attention type, and write their losses",
     )
     command.add_argument("--run", type=Path, required=True, help="folder made by `prepare-language-model`")
-    command.add_argument("--steps", type=int, default=500, help="steps of each training (%(default)s)")
+    command.add_argument("--steps", type=int, default=500, help="steps of each training run (%(default)s)")
     command.add_argument("--seeds", type=int, default=3, help="models per attention type (%(default)s)")
     command.add_argument("--output", type=Path, required=True, help="file for the losses")
     command.add_argument("--models", type=Path, metavar="DIR", help="save the models of the first seed here")

@@ -26,8 +26,8 @@ class BeamStep(Step):
     The next step's rows are the expansions with fate ALIVE, in order.
 
     Attributes:
-        score: as in `Step`, and used to rank hypotheses. Imported models may modify the summed values according to
-            their `generate` settings.
+        score: as in `Step`, and used to rank hypotheses. The `generate` settings of an imported model may modify
+            the summed values.
         sentence: batch index of each row's sentence, [N].
         parent: row that each expansion extends, [M].
         penalised: score divided by the length penalty, float64 [M].
@@ -96,7 +96,7 @@ def beam_search(
     if generation is not None:
         ending_rule = _GenerateEndRule(batch_size, beam_size, limit, length_penalty, generation.early_stopping)
     read = cache.first_read(symbols.start)
-    # Sentence index and score of each row, which is a live hypothesis. These small arrays stay on the CPU, in float64;
+    # Sentence index and score of each live hypothesis. These small arrays stay on the CPU, in float64;
     # see `Step.score`.
     sentence = np.arange(batch_size)
     score = np.zeros(batch_size)
@@ -133,7 +133,7 @@ def beam_search(
 
 
 class _EndRule:
-    """When the search for a sentence ends, and by what scores are divided. Without `generate`, these rules apply.
+    """Decides when the search for a sentence ends, and by what scores are divided, unless `generate` settings apply.
 
     Args:
         batch_size: number of sentences B.

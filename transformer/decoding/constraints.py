@@ -54,7 +54,7 @@ class Constraints:
             if not 0 <= token < vocabulary:
                 raise ValueError(f"token {token} is not in the vocabulary, which has ids 0 to {vocabulary - 1}")
         if len(self.prefix) < limit and len(symbols.never_predicted | self.suppressed) == vocabulary:
-            raise ValueError("every token of the vocabulary is suppressed: leave at least one to take")
+            raise ValueError("every token of the vocabulary is suppressed: allow at least one")
 
     def applied(
         self,
@@ -115,7 +115,7 @@ class AppliedConstraints:
         tokens: Callable[[Choice], list[int]],
         again: Callable[[Tensor, Choice], Choice] | None = None,
     ) -> Choice:
-        """Choose tokens after excluding, in place, those that must not be taken.
+        """Exclude disallowed tokens from the logits in place, then choose tokens.
 
         Args:
             logits, step: as in `exclude_`.
@@ -132,7 +132,7 @@ class AppliedConstraints:
         return choose(logits) if again is None else again(logits, choice)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the tokens that must not be taken, in place, except those that would break a character.
+        """Exclude disallowed tokens in place, except tokens that would break a character.
 
         Args:
             logits: logits or log-probabilities of each row, [N, V].
@@ -172,7 +172,7 @@ class AppliedConstraints:
     def _may_break(self, tokens: Iterable[int], step: int) -> bool:
         """Whether the rows could break a character by taking one of these tokens.
 
-        If not, excluding the tokens that would break one does not change the rank of these tokens in the logits.
+        If not, excluding the tokens that would break a character does not change the rank of `tokens` in the logits.
         """
         return (
             bool(self._spelling)

@@ -23,14 +23,14 @@ def greedy(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Iterator[Step]:
-    """Take the most likely token at every step; arguments, steps and errors are those of `decode_loop`."""
+    """Take the most likely token at every step; arguments, steps and errors are as in `decode_loop`."""
     return decode_loop(model, cache, most_likely, limit=limit, constraints=constraints, capture=capture)
 
 
 def most_likely(logits: Tensor) -> Tensor:
-    """The id [N] of the token with the largest of the logits [N, V]; the lowest id if several are equal."""
+    """The id [N] of the largest logit in each row of logits [N, V]; in case of a tie, the lowest id."""
     if logits.device.type == "cpu":
-        # torch's `argmax` takes ten times as long.
+        # Use numpy, because torch's `argmax` takes ten times as long.
         return torch.from_numpy(logits.numpy().argmax(axis=-1))
     return logits.argmax(dim=-1)
 

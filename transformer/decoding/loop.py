@@ -76,7 +76,7 @@ def decode_loop(
 
 
 def _replace_broken(choose: Callable[[Tensor], Tensor], logits: Tensor, predicted: Tensor) -> Tensor:
-    """Replace those of the tokens [B] that the logits [B, V] exclude by what `choose` takes."""
+    """Replace each of the tokens [B] that the logits [B, V] exclude by the token that `choose` takes."""
     allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
     return predicted if allowed.all() else torch.where(allowed, predicted, choose(logits))
 

@@ -48,7 +48,8 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.batch_size)]
 
-    # Relative position of each row's last random number within the sampled token's interval: again a uniform number.
+    # Relative position of each row's last random number within the sampled token's interval. It is also uniformly
+    # distributed, so `again` samples with it.
     place = torch.zeros(cache.batch_size, dtype=torch.float64)
 
     def truncated(logits: Tensor) -> Tensor:
@@ -88,7 +89,7 @@ def truncated_to_count(logits: Tensor, count: int) -> Tensor:
 
 
 def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
-    """Set logits [..., V] to minus infinity, except each row's smallest set of tokens with total probability `mass`.
+    """Set logits [..., V] to minus infinity, except each row's most likely tokens, up to total probability `mass`.
 
     Top-p or nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1. The
     token at which the sum reaches `mass` is kept, so at least one token remains.
@@ -107,7 +108,7 @@ def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
 
     Returns:
         Tokens [N] at which the cumulative distribution of softmax(logits) exceeds `uniform`. Relative position of each
-        random number within the token's interval, float64 [N], in [0, 1): again a uniform number.
+        random number within the token's interval, float64 [N], in [0, 1): also uniformly distributed.
     """
     # Always on the CPU in float64: in float32, rounding errors add up over thousands of tokens.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)

@@ -86,7 +86,7 @@ def predict(
         capture: whether to return attention weights in the distribution.
 
     Returns:
-        Logits, float32 [N, V], distribution, and a cache that includes the tokens read.
+        The logits, float32 [N, V]; the distribution; and a cache that includes the tokens read.
     """
     record = Recorder(details=False) if capture else None
     logits, cache = logits_of_next(model, read, cache, record)

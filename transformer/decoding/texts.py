@@ -86,8 +86,8 @@ def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
 def given_target(vocabulary: Vocabulary, target: str | Sequence[int], text: str) -> tuple[str, tuple[Token, ...]]:
     """Return the text and tokens of a translation given as text or as token ids.
 
-    The tokens of a given text begin with those that the model requires before every translation of the source `text`,
-    such as a language code.
+    Some models require tokens, such as a language code, before every translation of the source `text`. A translation
+    given as text gets these tokens at the beginning.
 
     Raises:
         TextError: the translation is empty or too long.

@@ -133,7 +133,7 @@ def _card_facts(model: ImportedModel, name: str, commit: str) -> list[str]:
     written = [code for code in model.tokenizer.codes if code.startswith(">")]
     if read:
         example = " ".join(codes[0] for codes in (read, written) if codes)
-        facts.append(f"a text may begin with its languages, of which there are {len(read)}: {example}")
+        facts.append(f"a text may begin with language codes, such as {example}; there are {len(read)} languages")
     elif written:
         facts.append(f"a text begins with its target language: {', '.join(written)}")
     return facts + list(model.notes)

@@ -275,7 +275,7 @@ def _ids_by_token(model: bytes, family: Family) -> dict[str, int]:
 
 
 def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:
-    """Add tokens to vocab.json that the folder lists elsewhere, if the model has embedding rows for them."""
+    """Add to vocab.json the tokens that the folder lists elsewhere, if the model has embedding rows for them."""
     ids = read_ids(content, IDS)
     more = {token.content: number for number, token in sorted(added.items()) if len(ids) <= number < rows}
     if not more:

@@ -1,1 +1,1 @@
-"""The model: attention, masks, positions, layers, and the Transformer made of them."""
+"""The model: attention, masks, positions, layers, and the complete Transformer."""

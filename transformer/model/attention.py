@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, and the module that gives each head its own queries, keys and values."""
+"""Scaled dot-product attention, multi-head self-attention and cross-attention."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Attention(NamedTuple):
 
 
 class AttentionContext(NamedTuple):
-    """The inputs of one attention, apart from queries, keys and values.
+    """The inputs of one attention layer, apart from queries, keys and values.
 
     Attributes:
-        mask: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything. Local
-            attention has a mask within a block, and compressed attention one over its merged positions.
+        mask: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything. In
+            local attention, the mask covers a single block; in compressed attention, its columns are merged keys.
         relative: the effect of positions on queries, keys and scores; None for no effect.
-        hooks: change and record the values of this attention.
+        hooks: change and record the values that the layer computes.
     """
 
     mask: Tensor | None = None
@@ -78,10 +78,10 @@ def scaled_dot_product_attention(
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext, *, dropout: float) -> Tensor:
-    """The output of `scaled_dot_product_attention`, computed by torch's fused kernel where it can and is faster.
+    """The output of `scaled_dot_product_attention`, computed by torch's fused kernel if possible and faster.
 
-    The kernel is called without position biases, and returns no scores or weights to show or change. On a CPU its
-    backward pass takes longer than everything around it.
+    It is used only without relative positions, and only if no scores or weights are changed or recorded, because the
+    kernel returns neither. In training on a CPU, its backward pass is slower.
     """
     mask, relative, hooks = context
     query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)
@@ -150,14 +150,14 @@ class MultiHeadAttention(nn.Module):
         return self.attend_and_join(query, keys_and_values, context)  # -> [B, T, D]
 
     def project(self, x: Tensor, relative: RelativePositions | None = None) -> tuple[Tensor, KeysAndValues]:
-        """Project x [B, T, D] to its queries, and to its keys and values; each is [B, H, T, K].
+        """Project x [B, T, D] to queries, keys and values, each [B, H, T, K].
 
         Queries and keys are rotated if the model encodes positions by rotation.
         """
         heads = self.split_heads(self.in_projection(x))  # [B, T, D] -> [B, T, 3D] -> [B, 3H, T, K]
         if relative is not None:
             queries_and_keys, values = heads.split_with_sizes((2 * self.heads, self.heads), dim=1)
-            heads = torch.cat((relative.rotate(queries_and_keys), values), dim=1)  # 2H and H of them -> [B, 3H, T, K]
+            heads = torch.cat((relative.rotate(queries_and_keys), values), dim=1)  # -> [B, 3H, T, K]
         query, joined = heads.split_with_sizes((self.heads, 2 * self.heads), dim=1)  # -> [B, H, T, K], [B, 2H, T, K]
         return query, KeysAndValues(joined)
 

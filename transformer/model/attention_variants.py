@@ -1,7 +1,7 @@
 """Self-attention of language models for long texts: local and memory-compressed attention (Liu et al. 2018).
 
-Source: "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3. The queries, keys and values, and the cache
-of them, are those of full attention.
+Source: "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3. Queries, keys,
+values and the key/value cache are as in full attention.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from transformer.model.masks import causal_mask, compressed_mask, intersect
 
 
 class LocalAttention(MultiHeadAttention):
-    """Multi-head attention within blocks of `config.block` positions; the mask applies to a block."""
+    """Multi-head attention within blocks of `config.block` positions; the mask covers a single block."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config.d_model, config.heads, dropout=config.dropout)
@@ -68,7 +68,7 @@ def self_attention_mask(
     """The mask of masked self-attention for the next `queries` positions after `start` earlier ones.
 
     Raises:
-        InterventionError: the edits change local or compressed attention.
+        InterventionError: the edits change attention, but the model has local or compressed attention.
     """
     if config.attention != "full" and edits.change_attention:
         raise InterventionError(
@@ -79,6 +79,7 @@ def self_attention_mask(
     if config.attention == "compressed":
         return compressed_mask(start + queries, config.stride, device=device)[start:]
     keys = start + queries
-    # A single query comes after all keys. The mask is built on the device, because training calls this at every step.
+    # A single query comes after all keys, so it needs no causal mask. Create the mask on the device, because every
+    # training step needs one.
     causal = edits.lift(causal_mask(keys, device=device)[start:]) if queries > 1 else None
     return intersect(causal, edits.mask("decoder", queries, keys, device, start=start))

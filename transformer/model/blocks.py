@@ -14,7 +14,7 @@ from transformer.model.masks import causal_mask
 
 @dataclass(frozen=True)
 class Blocks:
-    """Splits the tensors of a run into blocks, and joins them again (Liu et al. 2018, "Generating Wikipedia by
+    """Splits tensors into blocks of positions, and joins the blocks again (Liu et al. 2018, "Generating Wikipedia by
     Summarizing Long Sequences", section 4.2.3, "local attention").
 
     No score is computed for two positions of different blocks. A text of T positions takes T times `size` cells instead
@@ -32,7 +32,7 @@ class Blocks:
 
     @property
     def first(self) -> int:
-        """The position at which the first block begins; no query sees an earlier one."""
+        """The position at which the first block begins; no query sees an earlier position."""
         return self.start // self.size * self.size
 
     @property
@@ -42,7 +42,7 @@ class Blocks:
 
     @property
     def width(self) -> int:
-        """Number W of positions in each block: `size`, or with a single block the number of positions that exist."""
+        """Number W of positions in each block: `size`, or the number of existing positions if there is only one."""
         return self.size if self.count > 1 else self.start + self.queries - self.first
 
     def mask(self, device: torch.device) -> Tensor | None:
@@ -52,7 +52,7 @@ class Blocks:
         return causal_mask(self.width, device=device)
 
     def split_queries(self, query: Tensor) -> Tensor:
-        """Split queries [B, H, T, K] into blocks [B N, H, W, K]; a single block has only the existing queries."""
+        """Split queries [B, H, T, K] into blocks [B N, H, W, K]; a single block is not padded."""
         return query if self.count == 1 else self._split(query, self.start - self.first)
 
     def split_keys_and_values(self, keys_and_values: KeysAndValues) -> KeysAndValues:
@@ -61,7 +61,7 @@ class Blocks:
         return KeysAndValues(joined if self.count == 1 else self._split(joined))
 
     def join(self, y: Tensor) -> Tensor:
-        """Join the results of the blocks, [B N, W, D], to those of the queries, [B, T, D]."""
+        """Join the outputs of the blocks, [B N, W, D], without the padding, to one output per query, [B, T, D]."""
         if self.count == 1:
             return y
         before = self.start - self.first
@@ -70,20 +70,21 @@ class Blocks:
     def whole_map(self, weights: Tensor) -> Tensor:
         """Join the weights of the blocks of a whole text, [B N, H, W, W], to a map [B, H, T, T].
 
-        Cells between two blocks are 0. The map is only for display.
+        Cells with query and key in different blocks are 0. The map is only for display.
         """
         if self.count == 1:
             return weights
         blocks = weights.unflatten(0, (-1, self.count))  # [B N, H, W, W] -> [B, N, H, W, W]
         places = torch.arange(self.count)
         drawn = weights.new_zeros(len(blocks), weights.shape[1], self.count, self.width, self.count, self.width)
-        drawn[:, :, places, :, places] = blocks.transpose(0, 1)  # the indexed axes come first: [N, B, H, W, W]
+        drawn[:, :, places, :, places] = blocks.transpose(0, 1)  # torch puts indexed axes first: [N, B, H, W, W]
         return drawn.flatten(4, 5).flatten(2, 3)[..., : self.queries, : self.queries]
 
     def _split(self, x: Tensor, before: int = 0) -> Tensor:
         """Split x [B, H, T, K] into blocks [B N, H, W, K], padded with zeros.
 
-        No query sees zeros among the keys, because they come after all keys. `join` drops the zeros among the queries.
+        Zeros among the keys come after all real keys, so no query sees them. `join` removes the outputs of padded
+        queries.
         """
         after = self.count * self.width - before - x.shape[2]
         blocks = F.pad(x, (0, 0, before, after)).unflatten(2, (self.count, self.width))  # -> [B, H, N, W, K]

@@ -9,7 +9,7 @@ from transformer.model.kv_cache import KeysAndValues
 
 
 class Compression(nn.Module):
-    """Merges the keys of `stride` positions into one, and also the values (Liu et al. 2018, "Generating Wikipedia by
+    """Merges every `stride` keys into one, and likewise the values (Liu et al. 2018, "Generating Wikipedia by
     Summarizing Long Sequences", section 4.2.3, "memory-compressed attention": a convolution with kernel and stride 3).
 
     The paper leaves open whether heads mix. Here each head has its own kernels, so heads do not mix.
@@ -29,7 +29,7 @@ class Compression(nn.Module):
     def forward(self, read: KeysAndValues) -> KeysAndValues:
         """Shorten keys and values of S positions to ceil(S / stride) positions.
 
-        The last shortened position may stand for fewer than `stride`, padded with zeros; `compressed_mask` hides it.
+        If `stride` does not divide S, the last group is padded with zeros; `compressed_mask` hides its merged key.
         """
         return KeysAndValues.of(self._shortened(self.keys, read.keys), self._shortened(self.values, read.values))
 

@@ -1,4 +1,4 @@
-"""Finds the devices of this machine that a model can run on, and explains their errors."""
+"""Finds the devices of this machine that a model can run on, and explains device errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def use_one_thread() -> None:
 
 @contextmanager
 def device_errors_explained(device: str) -> Iterator[None]:
-    """Turn a failure of the device in the block into an error that says what to do.
+    """Context manager that converts device failures in its block to errors that say what to do.
 
     Raises:
         DeviceError: the device ran out of memory, or does not answer.
@@ -58,7 +58,7 @@ def device_errors_explained(device: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        # CUDA has an exception class for this. Apple's MPS has none, so the message is checked.
+        # Check the message, because Apple's MPS, unlike CUDA, has no exception class for out-of-memory errors.
         if "out of memory" in str(error).lower():
             raise DeviceError(
                 f"The device {device} has too little free memory. Shorten the text, or choose the device cpu."

@@ -18,15 +18,15 @@ from transformer.values.sites import HookFunctions, check_sites
 
 # A tensor [B, L, H, ...] for each kind of attention.
 ByKind = Mapping[Kind, Tensor]
-# Places of one run, and the vector that replaces the value at each.
+# Patched places in one text, each with the vector that replaces the value there.
 Patches = tuple[tuple[Place, Tensor], ...]
 
 
 class Replacement(Protocol):
-    """Source of values from other runs, for a run with interventions."""
+    """Interface of objects that compute replacements for a model's values, for a run with interventions."""
 
     def __call__(self, interventions: Interventions) -> ByKind:
-        """The outputs that replace those of every head, [L, H, 1 or P, K] by kind, for at most P positions."""
+        """Replacement outputs for every head, [L, H, 1 or P, K] by attention kind, for at most P positions."""
         ...
 
     def patches(self, interventions: Interventions) -> Patches:
@@ -36,18 +36,18 @@ class Replacement(Protocol):
 
 @dataclass(frozen=True)
 class Edits:
-    """Changes to a batch of texts, as `edits_of` makes them.
+    """Changes to the values that the model computes for a batch of texts; created by `edits_of`.
 
     Attributes:
-        interventions: one for each of the B texts; empty if no text has any.
+        interventions: the interventions of each of the B texts; empty if no text has any.
         gates, sharpness: as in `OutputsEdit` and `WeightsEdit`, by kind, [B, L, H]; absent if all are 1.
         offsets: as in `OutputsEdit`, by kind, [B, L, H, 1 or P, K]; absent if all are 0.
         positions: whether the positional encoding is added; the same for every text.
-        patches: those of each of the B texts; empty if no text has any.
-        hooks: functions that get the values of the whole batch after every other change, by site.
+        patches: the patches of each of the B texts; empty if no text has any.
+        hooks: functions by site; they get the values of the whole batch, after every other change.
 
     Raises:
-        InterventionError: there is no such site.
+        InterventionError: the site of a hook does not exist.
     """
 
     interventions: tuple[Interventions, ...] = ()
@@ -63,12 +63,12 @@ class Edits:
 
     @property
     def change_values(self) -> bool:
-        """Whether there is any change at a site."""
+        """Whether any intervention or hook may change a value."""
         return bool(self.interventions or self.hooks)
 
     @property
     def change_attention(self) -> bool:
-        """Whether an intervention changes masks, weights or outputs of attention."""
+        """Whether an intervention changes attention masks, attention weights or head outputs."""
         return any(
             replace(each, positions=True, patches=()) != AS_TRAINED
             or any(has_heads(place[0]) for place, _ in each.patched())
@@ -91,7 +91,7 @@ class Edits:
         )
 
     def at(self, kind: Kind, name: str, layer: int, *, start: int = 0) -> SiteEdit | None:
-        """The change to a value of a layer, for positions from `start` on; None for no change.
+        """The change to one of a layer's values, for positions from `start` on; None for no change.
 
         Args:
             kind, name: the two parts of a site.
@@ -105,7 +105,7 @@ class Edits:
     def mask(self, kind: Kind, queries: int, keys: int, device: torch.device, *, start: int = 0) -> Tensor | None:
         """The mask of the hidden tokens, bool [B, 1, queries, keys]; None if no token is hidden.
 
-        The arguments are those of `Interventions.visible`.
+        The arguments are as in `Interventions.visible`; the mask is created on `device`.
         """
         masks = [each.not_hidden(kind, queries, keys, start=start) for each in self.interventions]
         if all(mask.all() for mask in masks):
@@ -113,7 +113,7 @@ class Edits:
         return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
 
     def lift(self, causal: Tensor) -> Tensor | None:
-        """The causal mask [T, S], without the texts whose interventions switch it off; None if all of them do."""
+        """The causal mask [T, S], lifted for texts whose interventions switch it off; None if no text needs it."""
         off = [not each.decoder_mask for each in self.interventions]
         if not any(off):
             return causal
@@ -171,13 +171,13 @@ def edits_of(
     Args:
         interventions: one per text.
         config: configuration of the model.
-        replacement: returns the outputs for the modes "mean" and "resample", and the vectors of patches.
+        replacement: computes the outputs for the modes "mean" and "resample", and the vectors of patches.
         device: device of the model.
         hooks: as in `Edits`.
 
     Raises:
-        ValueError: the texts differ in whether they add positions.
-        InterventionError: there is no such site.
+        ValueError: only some of the texts add the positional encoding.
+        InterventionError: the site of a hook does not exist.
     """
     if all(each == AS_TRAINED for each in interventions):
         return Edits(hooks=hooks) if hooks else UNEDITED

@@ -33,7 +33,7 @@ NO_POSITIONS = RelativePositionArrays()
 
 
 class Encoding:
-    """Base class of the kinds of positional encoding; by itself it encodes no positions.
+    """Base class of the kinds of positional encoding; on its own, it encodes no positions.
 
     Attributes:
         formula: formula of the encoding, in LaTeX.
@@ -44,11 +44,11 @@ class Encoding:
     learned = False
 
     def table(self, length: int, d_model: int) -> np.ndarray | None:
-        """The vectors to add to the embeddings of positions 0 to P - 1, [P, D]; None if the kind computes none."""
+        """The vectors to add to the embeddings of positions 0 to P - 1, [P, D]; None if there are none to compute."""
         return None
 
     def slopes(self, heads: int) -> np.ndarray | None:
-        """The amount that each head subtracts from a score per position of distance, [H]; None for no biases."""
+        """Each head's slope, [H]: subtracted from a score for each position of distance. None for no biases."""
         return None
 
     def angles(self, length: int, d_head: int) -> np.ndarray | None:
@@ -108,7 +108,7 @@ class Rotary(Encoding):
     """Rotates queries and keys by angles that grow with the position (Su et al. 2021, "RoFormer: Enhanced Transformer
     with Rotary Position Embedding", section 3.2.2, equation 15).
 
-    The product of a query and a key then depends on their distance.
+    The dot product of a query and a key then depends only on the distance between their positions.
     """
 
     formula = r"R_p: \; (x_{2i}, x_{2i+1}) \text{ turned by } p \cdot 10000^{-2i/K}"
@@ -154,7 +154,7 @@ def relative_positions(config: TransformerConfig, length: int) -> RelativePositi
 
 
 def turn(x: np.ndarray, angles: np.ndarray | None) -> np.ndarray:
-    """Rotate queries or keys [..., T, K] by angles [T, K / 2]; negative angles undo it. With None, x is returned."""
+    """Rotate queries or keys [..., T, K] by angles [T, K / 2]; negative angles undo it. None returns x unchanged."""
     if angles is None:
         return x
     even, odd = x[..., 0::2], x[..., 1::2]

@@ -1,6 +1,6 @@
-"""Changes and records the values that one run computes, at named sites.
+"""Changes and records the values that a model run computes, at named sites.
 
-Hooks are an argument of the run. torch's hooks would stay on the modules, which several users share.
+Each model run gets its hooks as an argument. torch's own hooks would stay on the modules, which several users share.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from transformer.values.kinds import Kind, Stack
 
 
 class Hooks:
-    """Changes and records the values of one layer in one run. The layer calls `at` where a value arises.
+    """Changes and records the values of one layer in one model run. The layer calls `at` for every value it computes.
 
     Args:
-        edits, record: those of the run.
+        edits, record: edits and recorder of the model run; `record` is None to record nothing.
         kind: the stack, or the kind of attention.
         layer: index of the layer; -1 outside the layers.
-        start: position of the run's first token.
+        start: position of the first token in the model run.
     """
 
     __slots__ = ("_edits", "_kind", "_layer", "_record", "_start")
@@ -32,23 +32,23 @@ class Hooks:
         self._layer, self._start = layer, start
 
     def of_layer(self, layer: int) -> Hooks:
-        """The hooks of another layer of the stack."""
+        """The hooks of the given layer in the same stack."""
         return Hooks(self._edits, self._record, self._kind, layer=layer, start=self._start)
 
     def of_attention(self, kind: Kind) -> Hooks:
-        """The hooks of this layer's attention of one kind."""
+        """The hooks of this layer's attention of the given kind."""
         return Hooks(self._edits, self._record, kind, layer=self._layer, start=self._start)
 
     @property
     def need_weights(self) -> bool:
-        """Whether attention scores or weights are changed or recorded; a fused kernel returns none."""
+        """Whether attention scores or weights are changed or recorded; the fused kernel returns neither."""
         return self._record is not None or any(self._edit(name) is not None for name in ("scores", "weights"))
 
     def at(self, name: str, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Change a value, record it, and return it for the model to go on with.
+        """Change and record a value, and return the changed value, which the model then uses.
 
         Args:
-            name: name of the value; with the kind, it is one of `values.sites.SITES`, such as "cross.weights".
+            name: name of the value. Kind and name form a site in `values.sites.SITES`, such as "cross.weights".
             x: the value that the model computed.
             mask: the attention mask, if the value is attention weights.
         """
@@ -64,7 +64,7 @@ class Hooks:
 
 
 class _NoHooks(Hooks):
-    """Hooks of a run without changes and without a recorder."""
+    """Hooks that change and record nothing."""
 
     __slots__ = ()
 
@@ -89,5 +89,5 @@ NO_HOOKS = _NoHooks()
 
 
 def hooks_of(edits: Edits, record: Recorder | None, stack: Stack, *, start: int = 0) -> Hooks:
-    """The hooks of a run through a stack, outside its layers; `of_layer` returns those of each layer."""
+    """The hooks for values of a stack outside its layers; `of_layer` returns the hooks of a layer."""
     return Hooks(edits, record, stack, start=start) if edits.change_values or record is not None else NO_HOOKS

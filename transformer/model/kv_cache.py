@@ -20,7 +20,7 @@ class KeysAndValues:
 
     Attributes:
         joined: the keys of all heads, then the values of all heads, [B, 2H, S, K]. They share one tensor, so that an
-            operation on both runs once.
+            operation on keys and values runs only once.
     """
 
     __slots__ = ("_buffer", "_parts", "joined")
@@ -52,13 +52,13 @@ class KeysAndValues:
 
     def split(self) -> tuple[Tensor, ...]:
         """Keys and values, each [B, H, S, K]."""
-        # Every decoding step reads the keys and values of the source, whose views are made only once.
+        # Create the views only once, because every decoding step reads the source's keys and values.
         if self._parts is None:
             self._parts = self.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
         return self._parts
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
-        """These positions followed by those of `other`. Only for runs without gradients: it may write in place."""
+        """These positions followed by those of `other`. Only without gradients, because it may write in place."""
         length, more = self.joined.size(2), other.joined.size(2)
         buffer = self._buffer
         # A cache can be continued in several ways. Only the first continuation may write into the shared buffer.
@@ -68,8 +68,11 @@ class KeysAndValues:
         return buffer.append(other.joined)
 
     def select(self, indices: Tensor) -> KeysAndValues:
-        """The texts `indices` [B'] of the batch, in that order, perhaps repeated. Only for runs without gradients."""
-        # Indexing with `joined[indices]` takes five times as long.
+        """The keys and values of the texts `indices` [B'] of the batch, in that order; repeats are allowed.
+
+        Only without gradients, because it writes into a buffer.
+        """
+        # Use `index_select`, because indexing with `joined[indices]` takes five times as long.
         if self._buffer is None:
             return KeysAndValues(self.joined.index_select(0, indices))
         length = self.length
@@ -80,12 +83,12 @@ class KeysAndValues:
         return KeysAndValues(joined, buffer)
 
     def contiguous(self) -> KeysAndValues:
-        """A copy with the positions of each head adjacent in memory, which pays off if many queries read it."""
+        """A copy with the positions of each head adjacent in memory; worth making if many queries will read it."""
         return KeysAndValues(self.joined.contiguous())
 
 
 class Buffer:
-    """A tensor with space for further positions, so that appending a position copies nothing else.
+    """A tensor with space for further positions, so that appending a position does not copy earlier ones.
 
     Attributes:
         joined: keys and values [B, 2H, size, K]; the first `filled` positions are in use.
@@ -96,25 +99,25 @@ class Buffer:
     __slots__ = ("filled", "joined", "size")
 
     def __init__(self, like: Tensor, batch_size: int, positions: int) -> None:
-        """Create an empty buffer for at least `positions` positions of keys and values like `like` [., 2H, ., K]."""
+        """Create an empty buffer for at least `positions` positions, with heads and type of `like` [., 2H, ., K]."""
         self.size = math.ceil(positions / BLOCK) * BLOCK
         self.joined = like.new_empty((batch_size, like.shape[1], self.size, like.shape[3]))
         self.filled = 0
 
     def append(self, more: Tensor) -> KeysAndValues:
-        """Write the keys and values [B, 2H, T, K] of further positions after those in use; return all of them."""
+        """Append the keys and values [B, 2H, T, K] of further positions; return all keys and values."""
         start, count = self.filled, more.size(2)
         self.filled = end = start + count
-        # Indexing with `[:, :, start:end]` takes longer than the copy.
+        # Use `narrow`, because indexing with `[:, :, start:end]` takes longer than the copy.
         self.joined.narrow(2, start, count).copy_(more)
         return KeysAndValues(self.joined.narrow(2, 0, end), self)
 
 
 class LayerCache:
-    """Keys and values of one layer's self-attention, to which a decoding step adds its own.
+    """Keys and values of one layer's self-attention; every decoding step appends new ones.
 
     Attributes:
-        past: those of the positions so far, [B, H, P, K]; None before the first. `extend` replaces them.
+        past: keys and values of the P positions so far, [B, H, P, K]; None before the first. `extend` replaces them.
     """
 
     __slots__ = ("past",)
@@ -123,7 +126,7 @@ class LayerCache:
         self.past = past
 
     def extend(self, new: KeysAndValues) -> KeysAndValues:
-        """Append the keys and values of T new positions, and return those of all: [B, H, P + T, K]."""
+        """Append the keys and values of T new positions; return all keys and values, [B, H, P + T, K]."""
         self.past = new if self.past is None else self.past.append(new)
         return self.past
 
@@ -169,7 +172,7 @@ class DecoderCache:
         return self.memory_keys_and_values[layer] if self.memory_keys_and_values else None
 
     def past_of(self, layer: int) -> LayerCache:
-        """The cache of a layer's self-attention, for one step."""
+        """A new cache for a layer's self-attention in one step, with all earlier keys and values."""
         return LayerCache(self.past[layer] if self.past else None)
 
     def first_read(self, start: int) -> Tensor:
@@ -187,5 +190,5 @@ class DecoderCache:
         )
 
     def select_past(self, indices: Tensor) -> DecoderCache:
-        """Select texts [B] of `past` only; each must have the same source as the text that it replaces."""
+        """Select the texts `indices` [B] in `past` only; each must have the same source as the text it replaces."""
         return replace(self, past=tuple(part.select(indices) for part in self.past))

@@ -1,6 +1,6 @@
 """The layers of the two stacks: sub-layers, each with its residual connection and layer norm.
 
-Sections are those of "Attention Is All You Need".
+Section numbers refer to "Attention Is All You Need".
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Residual(nn.Module):
     def add(self, x: Tensor, sublayer: Callable[..., Tensor], *inputs: object) -> Tensor:
         """Run a sub-layer on the residual stream x [B, T, D] and its other inputs, and return the new stream.
 
-        A method and not `forward`, because torch's call of a module takes longer than this one's own work.
+        This is not `forward`, because calling a torch module takes longer than this method's own work.
         """
         if self.pre:
             return x + dropout(sublayer(self.norm(x), *inputs), self.dropout, self.training)
@@ -141,7 +141,8 @@ class DecoderLayer(nn.Module):
 
         Args:
             x: [B, T, D].
-            memory_keys_and_values: those of the encoder's output in this layer, [B, H, S, K]; None without an encoder.
+            memory_keys_and_values: keys and values of the encoder's output in this layer, [B, H, S, K]; None without an
+                encoder.
             context: masks, positions and hooks.
             cache: keys and values of earlier positions, which receives those of x; None if x is the whole target.
         """

@@ -1,4 +1,4 @@
-"""ALiBi: a bias on the scores that grows with the distance, instead of positions on the embeddings.
+"""ALiBi: a bias on the scores that grows with the distance, instead of position vectors added to the embeddings.
 
 Press et al. 2022, "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation".
 """
@@ -9,14 +9,14 @@ import numpy as np
 
 
 def slopes(heads: int) -> np.ndarray:
-    """The amount that each head subtracts from a score per position of distance, [H].
+    """Each head's slope, [H], which is subtracted from a score for each position of distance.
 
-    For a power of two, these are H terms of the geometric sequence with first term and ratio 2^(-8 / H) (section 3).
-    Other numbers follow the authors' code: the slopes of the next smaller power of two, then every second slope of the
-    power above it.
+    If H is a power of two, the slopes form a geometric sequence with first term and ratio 2^(-8 / H) (section 3).
+    Otherwise, they follow the authors' code: the slopes of the next smaller power of two, then every second slope
+    of the next larger one.
 
     Raises:
-        ValueError: there is no head.
+        ValueError: `heads` is less than 1.
     """
     if heads < 1:
         raise ValueError(f"there must be at least one head, not {heads}")
@@ -31,7 +31,7 @@ def biases(heads: int, length: int) -> np.ndarray:
     Args:
         heads: number of heads H.
         length: number of positions T. In the paper's masked self-attention, keys are never later than the query. For
-            later keys, these are the biases of the symmetric form, which the authors name for encoders.
+            later keys, these are the biases of the symmetric form, which the authors suggest for encoders.
     """
     return distance_biases(slopes(heads), length)
 
@@ -43,5 +43,5 @@ def distance_biases(slopes: np.ndarray, length: int) -> np.ndarray:
 
 
 def _geometric(heads: int) -> np.ndarray:
-    """The slopes [H] for a power of two."""
+    """The slopes [H] if the number of heads is a power of two."""
     return 2.0 ** (-8 / heads * np.arange(1, heads + 1))

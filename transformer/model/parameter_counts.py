@@ -15,12 +15,12 @@ from transformer.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Concatenation:
-    """Number of parameters of one part, if positions are added to the embeddings and if they are concatenated.
+    """Size of one part of the model, with positions added to the embeddings and with positions concatenated.
 
     Attributes:
         part: name of the part, as in `parameter_table`.
-        added: number with positions added to the embeddings.
-        concatenated: number with positions concatenated to the embeddings.
+        added: number of parameters with positions added to the embeddings.
+        concatenated: number of parameters with positions concatenated to the embeddings.
     """
 
     part: str
@@ -75,7 +75,7 @@ def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
 
 
 def _part(name: str, config: TransformerConfig) -> str:
-    """The literature's name of the part that a parameter belongs to; without the stack if the model has only one."""
+    """Usual name of the part that a parameter belongs to; it names the stack only if the model has two."""
     stack, _, rest = name.partition("_")
     both = bool(config.layers_of("cross"))
     where, of = (f"{stack}: ", f" ({stack})") if both else ("", "")

@@ -18,9 +18,8 @@ class RelativePositions:
     """Effect of the positions on self-attention: biases on the scores, or rotation of queries and keys.
 
     Attributes:
-        slopes: amount that each head subtracts from a score per position of distance, [H]; None for no biases.
-        cosines, sines: those of the angles that rotate queries and keys of T positions, [T, K / 2]; None for no
-            rotation.
+        slopes: each head's slope, [H]: subtracted from a score for each position of distance. None for no biases.
+        cosines, sines: of the angles that rotate queries and keys at T positions, [T, K / 2]; None for no rotation.
     """
 
     slopes: Tensor | None = None
@@ -67,7 +66,7 @@ class PositionalEncoding(nn.Module):
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
 
     def compute(self, length: int, dtype: torch.dtype = torch.float32) -> None:
-        """Compute the tables of a computed kind for `length` positions; they are not part of a checkpoint."""
+        """Compute all tables that are not learned, for `length` positions; checkpoints do not contain these tables."""
         for name, array in self._numbers(length).items():
             self.register_buffer(name, None if array is None else torch.from_numpy(array).to(dtype), persistent=False)
 
@@ -82,7 +81,7 @@ class PositionalEncoding(nn.Module):
         return None if self.slopes is None else RelativePositions(self.slopes)
 
     def _numbers(self, length: int) -> dict[str, np.ndarray | None]:
-        """The computed tables of this kind by name; None for those that it does not have."""
+        """All computed tables by name; None for a table that this encoding does not use."""
         angles = self.encoding.angles(length, self.config.d_head)
         return {
             "table": self.encoding.table(length, self.config.d_model),
@@ -92,7 +91,7 @@ class PositionalEncoding(nn.Module):
         }
 
     def _rows(self, name: str, start: int, length: int) -> Tensor:
-        """Rows of the table with a name, beginning with `start`; a computed table is extended if it is too short."""
+        """Rows of the table `name`, beginning with `start`; a computed table is extended if it is too short."""
         table, end = getattr(self, name), start + length
         if end > len(table):
             if self.encoding.learned:

@@ -1,4 +1,4 @@
-"""Collects the tensors of one run, for the trace."""
+"""Collects the tensors of one model run, for the trace."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ NOT_RECORDED = {"feed_forward_hidden", "output", "logits"}
 
 
 class Recorder:
-    """Stores the tensors of one run.
+    """Stores the tensors of one model run.
 
-    `Hooks` brings it the tensors. Layers run in order, so the index in each list is the layer.
+    `Hooks` calls `store` for every tensor. Layers run in order, so a tensor's index in a list is the layer.
 
     Attributes:
         tensors: lists by site. "encoder.weights", "decoder.weights", "cross.weights" are [B, H, T, S] per layer. In
             local attention, each block counts as a separate text; `Blocks.whole_map` joins them.
-            `details` adds "*.scores" [B, H, T, S], and "*.queries", "*.keys", "*.values", "*.outputs" [B, H, ., K].
-            It also adds "encoder.residual", "decoder.residual" [B, ., D], before the first layer and after each
-            sub-layer. "encoder.feed_forward", "decoder.feed_forward" [B, ., D] are the outputs of these networks.
+            With details, there are also "*.scores" [B, H, T, S], and "*.queries", "*.keys", "*.values" and "*.outputs"
+            [B, H, ., K]. "encoder.residual" and "decoder.residual" [B, ., D] are the residual stream before the first
+            layer and after each sub-layer. "encoder.feed_forward" and "decoder.feed_forward" [B, ., D] are the outputs
+            of the feed-forward networks.
     """
 
     def __init__(self, *, details: bool) -> None:

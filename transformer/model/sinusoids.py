@@ -37,7 +37,7 @@ def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
         d_model: even width D.
         halves: whether all sines come first, then all cosines, instead of sin, cos, sin, cos.
     """
-    # Angles are float64, because float32 angles are wrong in the fifth decimal at position 500.
+    # Angles are float64, because float32 angles are wrong in the fifth decimal place at position 500.
     angles = np.arange(length)[:, None] * frequencies(d_model)
     table = np.empty((length, d_model))
     sines, cosines = sine_and_cosine_dimensions(d_model, halves=halves)
@@ -46,7 +46,7 @@ def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
 
 
 def sine_and_cosine_dimensions(d_model: int, *, halves: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the dimensions with sines and of those with cosines, [D / 2] each, the shortest wavelength first."""
+    """Indices of the sine dimensions and of the cosine dimensions, [D / 2] each, shortest wavelength first."""
     dimensions = np.arange(d_model)
     if halves:
         return dimensions[: d_model // 2], dimensions[d_model // 2 :]

@@ -23,7 +23,7 @@ class WeightsEdit:
     """Changes to the weights of one attention layer.
 
     Attributes:
-        sharpness: share that a head's own weights keep, [B, H, 1, 1]; the rest is spread evenly. None for 1.
+        sharpness: fraction of a head's own weights to keep, [B, H, 1, 1]; the rest is spread evenly. None for 1.
         given: rows of weights that the user set; for each, the index of the text, the kind, layer, head and query, and
             the cells.
         patches: rows of weights that come from other runs.
@@ -39,7 +39,7 @@ class WeightsEdit:
         """Return the weights [B, H, T, S] to use instead of the model's; rows sum to 1, and masked cells stay 0.
 
         Raises:
-            InterventionError: a given row does not fit the run.
+            InterventionError: a row that the user set has a column that does not exist, or cannot sum to 1.
         """
         if self.sharpness is not None:
             visible = torch.ones_like(weights) if mask is None else mask.expand_as(weights).to(weights.dtype)
@@ -86,7 +86,12 @@ class OutputsEdit:
 
 @dataclass(frozen=True)
 class StreamEdit:
-    """Vectors from other runs that replace some of the residual stream or of a feed-forward output, from `start` on."""
+    """Replaces some vectors of the residual stream or of a feed-forward output by vectors from other runs.
+
+    Attributes:
+        patches: vectors from other runs.
+        start: position of the first vector passed to the edit.
+    """
 
     patches: tuple[VectorPatch, ...]
     start: int = 0
@@ -103,7 +108,7 @@ class HookEdit:
     Attributes:
         site: name of the site.
         hook: as in `Edits.hooks`.
-        edit: the edit before it; None for none.
+        edit: edit to apply before the hook; None for no edit.
         layer, start: arguments of the hook.
     """
 
@@ -117,7 +122,7 @@ class HookEdit:
         """Return the value to use instead of the model's, of the same shape.
 
         Raises:
-            InterventionError: the hook returns something else.
+            InterventionError: the hook returns neither None nor a tensor of the same shape as x.
         """
         if self.edit is not None:
             x = self.edit(x, mask)
@@ -133,7 +138,7 @@ class HookEdit:
 
 
 def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
-    """Put the vectors of patches into x [B, H, T, W] or [B, T, W]; cells of a row beyond its vector become 0."""
+    """Put the vectors of patches into x [B, H, T, W] or [B, T, W]; a vector shorter than W is padded with zeros."""
     there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
     if there:
         x = x.clone()
@@ -145,7 +150,7 @@ def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
 
 
 def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
-    """Replace some cells of a row of weights [S]; the other cells share the rest in their old proportions."""
+    """Replace some cells of a row of weights [S]; the other cells share the rest in proportion to their weights."""
     where = f"Row {row[3] + 1} of {head_name(row[:3])}"
     beyond = [column for column, share in cells if column >= len(weights) and share > 0]
     if beyond:

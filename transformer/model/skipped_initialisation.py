@@ -13,10 +13,9 @@ from torch.overrides import TorchFunctionMode
 class SkippedInitialisation(TorchFunctionMode):
     """Context in which new modules leave their parameters uninitialised.
 
-    It is for models that get their weights from a file, and for models whose shapes alone are needed.
-
-    Drawing weights takes longer than reading a file. On torch's device "meta" nothing is drawn, but torch first imports
-    its compiler, which takes a second.
+    It is for models that get their weights from a file, and for models of which only the shapes are needed: drawing
+    random weights takes longer than reading a file. torch's device "meta" also draws none, but importing the compiler
+    that it needs takes a second.
     """
 
     def __torch_function__(

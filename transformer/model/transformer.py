@@ -31,12 +31,12 @@ class Transformer(nn.Module):
     Wikipedia by Summarizing Long Sequences", section 4.2.2; with pre-norm, learned positions and `gelu_tanh` it is
     GPT-2, Radford et al. 2019, section 2.3). Without a decoder it is an encoder alone, which `encode` runs.
 
-    The model holds only parameters. Every run gets its masks, edits, cache and recorder as arguments, so threads can
-    share one model.
+    The model holds only parameters. Every model run gets its masks, edits, cache and recorder as arguments, so threads
+    can share one model.
 
     Args:
         config: model shape.
-        symbols: ids of the tokens that a text starts with, ends with and leaves out.
+        symbols: ids of the vocabulary's special tokens.
     """
 
     def __init__(self, config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> None:
@@ -59,8 +59,8 @@ class Transformer(nn.Module):
         self.target_norm = nn.LayerNorm(config.d_model) if normed and has_decoder else nn.Identity()
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        # With pre-norm, the output of each stack is not normalised yet. With post-norm, its last layer has normalised
-        # it.
+        # With pre-norm, the output of a stack still has to be normalised. With post-norm, the last layer has normalised
+        # the output.
         pre = config.norm == "pre"
         self.encoder_norm = nn.LayerNorm(config.d_model) if pre and has_encoder else nn.Identity()
         self.decoder_norm = nn.LayerNorm(config.d_model) if pre and has_decoder else nn.Identity()
@@ -147,8 +147,8 @@ class Transformer(nn.Module):
 
         Args:
             memory: the encoder's output [B, S, D]; None for a language model.
-            source_mask: the mask that `encode` got.
-            edits: the edits that `encode` got; every later step takes them from the cache.
+            source_mask: the mask passed to `encode`.
+            edits: the edits passed to `encode`; every later step takes them from the cache.
         """
         check_sites(edits.hooks, self.config)
         if memory is None:
@@ -171,7 +171,7 @@ class Transformer(nn.Module):
     def decode_step(
         self, target: Tensor, cache: DecoderCache, *, record: Recorder | None = None
     ) -> tuple[Tensor, DecoderCache]:
-        """Read further target tokens [B, T], which follow those in the cache.
+        """Read further target tokens [B, T], which follow the tokens in the cache.
 
         Returns:
             The decoder's output [B, T, D] for the new tokens (`logits` turns it into logits), and a cache that also

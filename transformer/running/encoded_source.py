@@ -97,7 +97,7 @@ class EncodedSource:
     @cached_property
     def reader(self) -> Reader:
         """A `Reader` that traces target texts; requires `record`."""
-        assert self.record is not None, "a trace is made of a recorded run"
+        assert self.record is not None, "only a recorded run can be traced"
         return Reader(
             self.model,
             self.vocabulary,

@@ -172,8 +172,8 @@ def log_probs_of(
 
     Args:
         model, source, target: as in `score`.
-        encoder_edits: edits for the runs of the encoder. There may be fewer of them than of the decoder, because many
-            variants affect only the decoder.
+        encoder_edits: edits for the runs of the encoder. There may be fewer encoder runs than decoder runs, because
+            many variants affect only the decoder.
         encoder_indices: index of the encoder's run for each run of the decoder, [N].
         edits: edits for the runs of the decoder.
         last: whether to return only the prediction after the last token, [N, 1, V].
@@ -229,5 +229,4 @@ def _shared_encoder(
     runs = list(dict.fromkeys(parts))
     number = {part: index for index, part in enumerate(runs)}
     indices = torch.tensor([number[part] for part in parts])
-    # A single encoder row without interventions has empty edits.
     return edits_of(runs, config, replacement, device), indices, edits_of(variants, config, replacement, device)

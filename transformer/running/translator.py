@@ -159,7 +159,7 @@ class Translator(Runs):
         Args:
             text, target, details, interventions: fields of the run.
             hooks: functions that read and change values of the model, by site (docs/hooks.md). Such a run is never
-                cached and never sent to a server, and its trace does not name its functions.
+                cached and never sent to a server, and its trace does not mention the functions.
 
         Raises:
             InterventionError: the model has no such site, or a function returns a value of another shape.
@@ -168,7 +168,7 @@ class Translator(Runs):
         return self.trace_with_hooks(run, hooks) if hooks else self.get(run)
 
     def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions) -> Trace:
-        """The result of a run during which functions read and change values; see `trace`."""
+        """The result of a `TraceRun` during which `hooks` read and change values; see `trace`."""
         with self._computing():
             return run.with_hooks(self, hooks)
 

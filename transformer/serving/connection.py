@@ -137,7 +137,7 @@ class Connection:
 
 
 def _body(response: HTTPResponse) -> bytes:
-    """Read a response's body; raise TooLong if the announced or actual length exceeds the limit."""
+    """Read a response's body; raise AnswerTooLongError if its announced or actual length exceeds the limit."""
     if response.length is not None and response.length > MAX_ANSWER_BYTES:
         raise AnswerTooLongError
     body = response.read() if response.length is not None else response.read(MAX_ANSWER_BYTES + 1)

@@ -37,7 +37,8 @@ class FairLock:
 
         Args:
             compute: function to call. Its argument is a function that `compute` calls between steps. That function lets
-                waiting runs go first after `TIME_SLICE` seconds, and raises LeftError once the client has disconnected.
+                waiting runs go first after TIME_SLICE seconds, and raises DisconnectedError once
+                the client has disconnected.
 
         Returns:
             Result of `compute`.

@@ -49,8 +49,7 @@ class Service:
                 raise RequestError(f"it has more than {MAX_BYTES:,} bytes")
             head = read_head(body)
             if head.protocol != PROTOCOL or head.model != self.model:
-                # Every reply contains the server's protocol and model
-                # version, so the client can say which of them differs.
+                # Every reply contains the server's protocol and model version, so the client can say which one differs.
                 return self._refused(CONFLICT, "RequestError", "The request is for another server.")
             return read_run(body)
         except AtlasError as error:
@@ -63,10 +62,10 @@ class Service:
 
         Args:
             run: run to compute.
-            between_steps: function to call between the run's steps; it may raise a LeftError to end the run.
+            between_steps: function to call between the run's steps; it may raise a DisconnectedError to end it.
 
         Raises:
-            LeftError: `between_steps` raised this error.
+            DisconnectedError: `between_steps` raised this error.
         """
         try:
             with cancellable(between_steps):
@@ -101,6 +100,6 @@ class Service:
         name = type(error).__name__
         if name in ERRORS:
             return self._refused(UNPROCESSABLE, name, str(error))
-        # Only the server's log gets the details of the error.
+        # Clients get only the name of an unexpected error; the details are in the server's log.
         LOG.error("a run failed", exc_info=error)
         return self._refused(FAILED, name, f"The model's server failed ({name}): its log says more.")

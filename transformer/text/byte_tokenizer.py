@@ -46,8 +46,8 @@ def _visible_spelling(spelling: str) -> str:
 class ByteTokenizer:
     """Byte-level byte-pair encoding (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners").
 
-    Any text can be encoded if every byte is a token; bytes that are not tokens are dropped. See section 2.2 of the
-    paper. With symbols.json, the tokenizer implements `Vocabulary` for a translator such as BART. Thread-safe.
+    Any text can be encoded if every byte is a token (section 2.2); bytes that are not tokens are dropped. With
+    symbols.json, the tokenizer implements `Vocabulary` for a translator such as BART. Thread-safe.
 
     Args:
         files: file contents by name: the files that exist among `transformer.text.byte_vocabulary.FILES`, and

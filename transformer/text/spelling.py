@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from functools import cached_property
 
-# Bytes of an unfinished character. States with the same continuations are represented by one of them.
+# Bytes of an unfinished character. A single state represents all states that allow the same continuations.
 State = bytes
 # State between two characters.
 WHOLE: State = b""
@@ -97,7 +97,7 @@ class Spelling:
 
         Args:
             state: state before the token.
-            fewest: result of the method `fewest`.
+            fewest: result of `fewest_tokens`.
             limit: number of tokens left to write, including the returned token.
         """
         return frozenset(

@@ -28,7 +28,7 @@ VOCABULARY = "tokenizer.model"
 MERGE_DROPOUT = 0.1
 # English and German characters that must be tokens even if a small corpus lacks them.
 REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€–§°"
-# A private-use character that no vocabulary contains.
+# A private-use character that no vocabulary contains; `spell` puts it before a token.
 FENCE = "\ue000"
 # An opening quote is always a separate token. Otherwise "'some" would be split into "'s" (as in "it's") and "ome".
 OPENING_QUOTE = SPACE_MARK + "'"
@@ -157,7 +157,7 @@ class Tokenizer:
         return "".join(self._surfaces(ids))
 
     def _surfaces(self, ids: Sequence[int]) -> list[str]:
-        """Return the text of each token that is not special. The last byte token of a character has the character."""
+        """Return the text of each token that is not special. A character of several bytes belongs to the last."""
         spelled = [token for token in ids if token not in CONTROLS]
         return [token.surface for token in self._processor.decode(spelled, return_type="proto").pieces]
 

@@ -89,7 +89,7 @@ class Symbols:
         return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
     def role(self, token: int) -> Role:
-        """Return the role of a token id, except in first place in the decoder's input; "" for ordinary text."""
+        """Return the role of a token id, "" for ordinary text; not for the first token that the decoder reads."""
         roles: dict[int, Role] = {self.unknown: "unknown", self.pad: "padding", self.start: "start", self.end: "end"}
         return "" if self.start_is_text and token == self.start else roles.get(token, "")
 

@@ -36,7 +36,7 @@ class Process:
         return total.item()
 
     def broadcast(self, data: bytes) -> bytes:
-        """Return the first process's `data` in every process; `data` is ignored in the others."""
+        """Return the first process's `data` in every process; `data` is ignored in other processes."""
         size = torch.tensor(len(data), device=self.device)
         distributed.broadcast(size, 0)
         # Copy the bytes, because torch needs a writable buffer.

@@ -40,7 +40,7 @@ class CorpusScores:
     Attributes:
         sentences: number of pairs; `empty_sources` and `empty_targets` count the pairs with an empty side.
         length_ratio: number of characters in all translations, divided by the number in all references.
-        by_length: scores for each range in LENGTHS that occurs, by name, such as "6-12".
+        by_length: scores for each range in LENGTH_RANGES that occurs, by name, such as "6-12".
     """
 
     sentences: int

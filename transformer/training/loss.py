@@ -48,7 +48,7 @@ def positions_to_predict(predicted: Tensor) -> tuple[Tensor, Tensor]:
 
     Returns:
         Positions in the flattened batch, [N], and the token ids there, [N]. Positions of padding are added at the end,
-        so that N is a multiple of PORTION, or B * T.
+        so that N is a multiple of PADDING_MULTIPLE, or B * T.
     """
     flat = predicted.flatten()
     # A stable sort puts real tokens first, in their original order, and padding last.

@@ -18,7 +18,7 @@ class Optimizer:
     Args:
         model: model whose parameters are trained.
         config: training settings.
-        parts: torch optimisers; None means those that `muon_and_adamw` returns.
+        parts: torch optimisers; None means the result of `muon_and_adamw`.
     """
 
     def __init__(

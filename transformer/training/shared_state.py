@@ -39,8 +39,8 @@ def shared_state(
     if process.sum(len(others)):
         which = f"this one has another {' and another '.join(others)}" if others else "another process differs"
         raise ValueError(
-            f"all processes of a training must have the same options and prepared data as the first one, but {which}: "
-            f"start all with the same options, and copy what `prepare` wrote into {folder.path} from the first"
+            f"all processes of a training run must have the same options and prepared data as the first one, but "
+            f"{which}: start all with the same options, and copy what `prepare` wrote into {folder.path} from the first"
         )
     if first["progress"] is None:
         return None

@@ -43,7 +43,7 @@ class Trainer:
 
     Args:
         run: run folder.
-        config: training settings. A resumed run may only change the settings in MOVABLE.
+        config: training settings. A resumed run may only change the settings in CHANGEABLE_SETTINGS.
         process: this process and its device.
         start: model folder with initial weights for a new run; None means random weights. If the vocabularies differ,
             the weights are transferred to the run's vocabulary.
@@ -221,8 +221,7 @@ class Trainer:
         checkpoint = f"its last checkpoint is of step {saved.progress['step']}" if saved else "it has no checkpoint yet"
         return DivergedError(
             f"training has diverged: {what}; {checkpoint}. Train in another folder with a lower --learning-rate or a "
-            "longer "
-            "--warmup"
+            "longer --warmup"
         )
 
     def _start_with(self, folder: Path) -> None:

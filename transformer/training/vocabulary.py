@@ -21,8 +21,8 @@ class Coverage:
     Attributes:
         words: number of words in the text, including repetitions.
         whole: number of words that are a single token, including repetitions.
-        cut: tokens of each of the FREQUENT most frequent words that is split with a single-letter token, by word, most
-            frequent word first.
+        cut: those of the FREQUENT_WORDS most frequent words that are split with a single-letter token, most frequent
+            first, each with its tokens.
     """
 
     words: int
@@ -33,8 +33,7 @@ class Coverage:
         cut = ", ".join("|".join(tokens) for tokens in self.cut.values()) or "none"
         return (
             f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them one token; of the "
-            f"{FREQUENT_WORDS} "
-            f"most frequent words, cut by a single letter: {cut}"
+            f"{FREQUENT_WORDS} most frequent words, cut by a single letter: {cut}"
         )
 
 

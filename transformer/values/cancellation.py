@@ -29,7 +29,7 @@ def step_done(share: float) -> None:
 def cancellable(
     check: Callable[[], object] | None, progress: Callable[[float], object] | None = None
 ) -> Iterator[None]:
-    """Context manager that calls `check` after each step of the model runs in its block.
+    """Context manager that calls `check` after each step of every model run in the `with` block.
 
     New threads do not inherit the callbacks: a thread started in the block needs a `cancellable` block of its own.
 

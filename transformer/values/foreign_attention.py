@@ -94,7 +94,7 @@ class Side:
         return np.flatnonzero(np.concatenate([row, np.ones(count - len(row), dtype=bool)]))
 
     def text_and_tokens(self, count: int) -> tuple[str, tuple[Token, ...]]:
-        """Return the text, and a `Token` for every row or column, of `count`, that is not padding.
+        """Return the text, and a `Token` for each of the `count` rows or columns that is not padding.
 
         A target may have one more token than its attention has rows: the last prediction, which is included.
         """

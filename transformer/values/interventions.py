@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Mode = Literal["zero", "mean", "uniform", "resample"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_GATE = 2.0
-# Largest allowed excess of a given row's sum over 1, for float32 rounding.
+# Maximum by which a given row's sum may exceed 1, because of float32 rounding.
 TOLERANCE = 1e-5
 
 Head = tuple[Kind, int, int]
@@ -236,7 +236,7 @@ class Interventions:
 
 
 def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, ...]:
-    """Return the interventions to average over: `count` consecutive draws in the mode "resample", else only the input.
+    """Return the interventions to average over: `count` consecutive draws in the mode "resample", else one.
 
     Draw numbers start at `interventions.draw`. Draws with the same seed use different sentences until all sentences are
     used.

@@ -1,4 +1,4 @@
-"""Activation patching: names for the activations that can be overwritten with those of a run on another sentence.
+"""Activation patching: names for activations to overwrite with activations from a run on another sentence.
 
 Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation Analysis"; Zhang and Nanda 2024,
 "Towards Best Practices of Activation Patching".

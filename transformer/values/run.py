@@ -3,7 +3,7 @@
 A run is a frozen dataclass that holds the request's text, target, settings and interventions. Runs can therefore be
 cached, compared and sent to another process. `Runs.get` returns a run's result. Three types of objects implement it:
 
-- the model itself (`running.translator.Translator`, `checkpoints.checkpoint.LanguageModel`);
+- the model itself (`running.translator.Translator`, `checkpoints.checkpoint.Checkpoint`);
 - a client of a model in another process (`serving.client.RemoteTranslator`);
 - `running.remembered_runs.RememberedRuns`, a cache in front of either. All sessions share the app's `CachedRuns`.
 

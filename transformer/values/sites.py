@@ -47,7 +47,7 @@ SITES: Mapping[str, tuple[str, str]] = {
 
 
 def check_sites(names: Iterable[str], config: TransformerConfig | None = None) -> None:
-    """Raise an InterventionError if there is no site with one of the names in a model; None for any model."""
+    """Raise an InterventionError if a name is not a site of the model; None accepts the sites of all models."""
     for name in names:
         if name not in SITES or not _has(config, name):
             sites = ", ".join(site for site in SITES if _has(config, site))

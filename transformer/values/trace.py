@@ -27,7 +27,7 @@ The details, returned by `Trace.detail`, `Trace.residual` and `Trace.feed_forwar
 - encoder_residual [2L + 1, S, D]: the encoder's residual stream: the embeddings, then the sum after every sub-layer.
 - decoder_residual [3L + 1, T, D]: the decoder's residual stream; [2L + 1, T, D] for a language model.
 - encoder_feed_forward [L, S, D]: outputs of the encoder's feed-forward networks; files of older versions lack them.
-- decoder_feed_forward [L, T, D]: outputs of the decoder's.
+- decoder_feed_forward [L, T, D]: outputs of the decoder's feed-forward networks.
 """
 
 from __future__ import annotations

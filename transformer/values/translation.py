@@ -22,7 +22,7 @@ class HypothesisState(IntEnum):
     PRUNED = 0
     ALIVE = 1
     ENDED = 2
-    # Good enough to continue, but the search had ended.
+    # Ranked high enough to continue, but the search ended.
     UNFINISHED = 3
 
 
@@ -37,8 +37,8 @@ class BeamNode:
         token: id of the added token.
         log_prob: log-probability of the added token, nats.
         rank: rank of the added token in the predicted distribution; 1 is the most likely.
-        score: sum of the log-probabilities of all tokens so far, nats. Imported models may modify these values
-            according to their `generate` settings.
+        score: sum of the log-probabilities of all tokens so far, nats. The `generate` settings of an imported model
+            may modify these values.
         penalised: score divided by the length penalty.
         place: 0-based rank by score among all nodes of the step.
         fate: what the search did with the hypothesis.
@@ -119,7 +119,7 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class LogitLens:
-    """Prediction of each decoder layer when the final norm and the output layer are applied directly to its output.
+    """Predictions that result from applying the final norm and the output layer to each decoder layer's output.
 
     nostalgebraist 2020, "interpreting GPT: the logit lens", applied to a decoder. The last layer's prediction is the
     model's own.

@@ -11,7 +11,7 @@ LEVELS = 1 << 16
 
 
 def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
-    """In training, set every number to 0 with probability `rate`, and divide the others by 1 - rate.
+    """In training, set each number to 0 with probability `rate`, and divide the others by 1 - rate.
 
     Srivastava et al. 2014, "Dropout", section 10; used as in "Attention Is All You Need", section 5.4. On a CPU
     torch draws 64 bits for each number, which takes an eighth of a training step. Here four numbers share 64 bits.

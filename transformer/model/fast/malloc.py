@@ -1,6 +1,7 @@
 """Tunes glibc's memory allocator and uses huge pages.
 
-Training keeps freed memory, a server returns it to the system soon, and `return_holes` returns it on request.
+Training keeps freed memory. A server returns large freed blocks to the system at once, and `return_holes` returns the
+rest.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ M_ARENA_MAX = -8
 
 MADV_COLLAPSE = 25
 HUGE_PAGE = 1 << 21
-# Share of a mapping that must be in memory before the mapping is moved into huge pages.
+# A memory mapping is moved into huge pages only if more than this fraction of it is in physical memory.
 IN_USE = 0.9
-# Matches a mapping without a file, such as the heap: its first address, its end, and the kB of it that are in memory.
+# Matches a memory mapping without a file, such as the heap, in /proc/self/smaps. The groups are the start address, the
+# end address, and the number of kB in physical memory.
 MAPPING = re.compile(r"^(\w+)-(\w+) rw-p 00000000 00:00 0 *(?:\[heap\])?\n(?:.*\n)*?Rss: *(\d+) kB$", re.MULTILINE)
 
 
@@ -37,8 +39,8 @@ def keep_freed_memory() -> None:
 def return_freed_memory() -> None:
     """Let glibc return large blocks as soon as they are free, and let all threads share two heaps.
 
-    The sessions of a server are threads. Without this, each has its own heap, full of holes that freed arrays left
-    behind. 300 sentences then take 240 MB instead of 70 MB.
+    Each session of a server is a thread. By default, each thread has its own heap, full of holes that freed arrays left
+    behind: 300 sentences then take 240 MB instead of 70 MB.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
@@ -51,7 +53,7 @@ def return_holes() -> None:
     """Let glibc return the free memory between blocks that are in use.
 
     torch aligns tensors, so they rarely fit into the holes that tensors of equal size left behind. The heap therefore
-    grows with every batch of a long run: for sentences of 60 words, to three times the memory in use.
+    grows with every batch of a long computation: with sentences of 60 words, to three times the memory in use.
     """
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)
@@ -61,7 +63,7 @@ def use_huge_pages() -> None:
     """Move this process's memory into pages of 2 MB, if Linux supports it (since version 6.1).
 
     A decoding step reads every weight once from memory. Looking up the pages of 4 KB takes a tenth of that step.
-    Mappings that are hardly used stay as they are, so this takes almost no extra memory.
+    Only mappings that are almost full are moved, so this takes almost no extra memory.
     """
     if platform.system() != "Linux":
         return

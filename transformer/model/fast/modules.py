@@ -21,19 +21,19 @@ from transformer.model.fast.malloc import use_huge_pages
 from transformer.model.fast.packing import PackedWeights, can_pack
 from transformer.model.kv_cache import KeysAndValues
 
-# From this many parameters on, the weights no longer fit into the CPU cache, so every step reads them from memory.
+# With this many parameters or more, the weights no longer fit into the CPU cache, so every step reads them from memory.
 LARGE = 1 << 20
 
 
 def speed_up(model: nn.Module) -> None:
     """Prepare a model for inference on its current device; its weights must not change afterwards.
 
-    On a CPU its linear maps get half-precision copies of their weights if the copies are exact. A run that needs
-    gradients uses the weights themselves.
+    On a CPU, linear layers get half-precision copies of their weights if the copies are exact. A model run that needs
+    gradients uses the original weights.
     """
     for module in model.modules():
         module.__class__ = _fast_class(type(module))
-        # Sub-modules become ordinary attributes: torch looks them up in Python after the ordinary lookup has failed.
+        # Make sub-modules ordinary attributes. Otherwise, each lookup first fails, and then calls torch's lookup.
         module.__dict__.update(module._modules)
         if isinstance(module, Linear | FastCrossAttention):
             module.pack()
@@ -45,7 +45,7 @@ def speed_up(model: nn.Module) -> None:
 class FastModule(nn.Module):
     """Module whose call runs `forward` directly if there are no hooks.
 
-    A decoding step calls 77 modules in a millisecond, so torch's overhead per call counts. `self._parameters` avoids
+    A decoding step calls 77 modules in a millisecond, so torch's overhead per call matters. `self._parameters` avoids
     torch's lookup of `self.weight` in Python.
     """
 
@@ -65,14 +65,14 @@ class FastModule(nn.Module):
 
 
 class Embedding(FastModule, nn.Embedding):
-    """torch's embedding with a direct call of the kernel."""
+    """torch's embedding layer, with a direct call to the kernel."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.embedding(self.weight, input)
 
 
 class LayerNorm(FastModule, nn.LayerNorm):
-    """torch's layer norm with a direct call of the kernel."""
+    """torch's layer norm, with a direct call to the kernel."""
 
     def forward(self, input: Tensor) -> Tensor:
         parameters = self._parameters
@@ -80,7 +80,7 @@ class LayerNorm(FastModule, nn.LayerNorm):
 
 
 class Linear(FastModule, nn.Linear):
-    """torch's linear map, computed with packed weights."""
+    """torch's linear layer, computed with packed weights."""
 
     _packed: PackedWeights | None = None
 
@@ -141,7 +141,7 @@ FAST = {
 
 @cache
 def _fast_class(kind: type[nn.Module]) -> type[nn.Module]:
-    """The fast class that replaces a module's class; a class that is already fast stays."""
+    """The fast class that replaces a module's class; a class that is already fast is returned."""
     if issubclass(kind, FastModule):
         return kind
     base = next((FAST[each] for each in kind.__mro__ if each in FAST), FastModule)
