@@ -19,9 +19,6 @@ from transformer.values.head_means import sentences_digest
 
 # Minimum number of words in a sentence. A ranking of fewer words would be meaningless.
 MIN_WORDS = 3
-# Reference methods, which every other method is compared with: the first by rank correlation, the second by how often
-# the top-ranked words match.
-FAST_METHODS: tuple[Method, ...] = ("erasure", "weights")
 
 
 @dataclass(frozen=True, eq=False)
