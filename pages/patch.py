@@ -1,4 +1,4 @@
-"""The "Patch" page: copies activations from a run on one sentence into a run on another, and shows the new output."""
+"""The "Patch" page: copies activations between the model's runs on two sentences, and shows the new output."""
 
 from __future__ import annotations
 
