@@ -27,7 +27,7 @@ class BetAnswer:
     shares: tuple[float, ...] = ()
 
     def for_vote(self) -> BetAnswer:
-        """Return a copy with only the MAX_VOTED highest-valued choices, in their original order."""
+        """Return a copy with only the MAX_VOTE_CHOICES highest-valued choices, in their original order."""
         question, worth = self.question, self.question.worth
         best_choices = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTE_CHOICES])
         choices, best = tuple(question.choices[at] for at in best_choices), best_choices.index(question.answer)

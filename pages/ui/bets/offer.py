@@ -85,7 +85,7 @@ def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> 
         return
     with st.container(border=True, key="bet"):
         st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.text])))
-        # Only a win counts for the score, because the user may try again.
+        # Only a win counts toward the score, because the user may try again.
         show_score(f"{name} {asks} {about}", judged if judged and judged.mark == "right" else None)
         _close()
 
