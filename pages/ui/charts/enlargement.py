@@ -50,7 +50,7 @@ def enlarge(chart: OneChart) -> OneChart:
             part["labelLimit"] = part["titleLimit"] = MAX_LABEL_LENGTH
             part["offset"], part["padding"], part["rowPadding"] = 2, 0, 0
             if part._get("columns") is not alt.Undefined:
-                # The number may be an expression.
+                # The number of legend columns may be a Vega expression instead of an integer.
                 part["columns"] = 1 if part["columns"] == 1 else 2
         elif isinstance(part, alt.MarkDef) and part._get("type") == "text":
             part["fontSize"] = VEGA_TYPE
