@@ -214,7 +214,7 @@ def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, 
             label="Measure head importance",
             turns=LONG_RUNS,
             missing="The importance of this model's heads has not been measured over many sentences. To measure it, "
-            "each head is switched off by itself, for each sentence.",
+            "each head is switched off alone, for each sentence.",
         )
 
 
@@ -223,7 +223,7 @@ def _show_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
         sinks = "on the first token and on the end symbol, so links there count only for the name “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
     else:
-        sinks = "on the first token, so links there do not count for any name."
+        sinks = "on the first token, so links there do not count toward any name."
         rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
     if also:
         rules.append(
