@@ -110,7 +110,7 @@ def _show_check(runs: CachedRuns, source: Experiment | bytes) -> None:
 
 
 def _page(experiment: Experiment) -> str:
-    """Return the URL of the experiment's page, or an empty string if the file, which is untrusted, names no page."""
+    """Return the URL of the experiment's page, or an empty string if the untrusted file names no page."""
     try:
         return str(Slide.read(experiment.page))
     except SlidesError:
