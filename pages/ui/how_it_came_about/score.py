@@ -69,8 +69,7 @@ def show_score(reading: TracedReading) -> None:
     st.markdown(
         f"In {head_markdown_link(kind, layer, head, reading.maps, query)}, “{markdown(looking[query])}” gives "
         f"“{markdown(key_labels[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. "
-        "The "
-        f"score is the sum of all cells below"
+        "The score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
         + f". The largest pair of named parts is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side "
         f"with {columns[top[1]]} on the key's side.",
