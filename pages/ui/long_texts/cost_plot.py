@@ -67,8 +67,7 @@ def show_costs() -> None:
         st.markdown(conclusion(recorded.costs, quantity))
     st.caption(
         f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {MIN_FITTED_LENGTH:,} tokens on; "
-        "for a "
-        "shorter text, everything except attention takes most of the time. Here the map is stored, because "
+        "for a shorter text, everything except attention takes most of the time. Here the map is stored, because "
         "otherwise it could not be shown. Fast kernels (FlashAttention) never store it, so their memory grows with "
         f"slope 1; they still compute every cell. To repeat the measurement: `{recorded.command}`"
     )

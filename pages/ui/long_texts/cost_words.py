@@ -65,8 +65,7 @@ def describe_saving(measured_costs: Sequence[Cost], quantity: str) -> str:
     if quantity == WEIGHTS:
         sentences.append(
             f"{GPT2} has {GPT2_HEADS} heads: **{format_value(GPT2_HEADS * full, quantity)}** for a single text, and "
-            "four "
-            "times that for twice the text. This is why it does not fit."
+            "four times that for twice the text. This is why it does not fit."
         )
     others = [
         f"{NAMES[attention].lower()} attention takes {_share(getattr(cost, quantity) / full)} "

@@ -123,8 +123,7 @@ def describe_losses(recorded: RecordedLosses) -> str:
     full_cells = cells(recorded, "full")
     others = [
         f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / full_cells:.0%} of them, and its loss "
-        "is "
-        f"{abs(mean - means['full']):.2f} {'higher' if mean > means['full'] else 'lower'}."
+        f"is {abs(mean - means['full']):.2f} {'higher' if mean > means['full'] else 'lower'}."
         for each, mean in means.items()
         if each != "full"
     ]
