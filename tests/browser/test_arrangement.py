@@ -41,10 +41,8 @@ def test_controls_are_below_the_grid_and_on_screen(reader, path, size):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("path", [path for path in PAGES if path != "/language_model"])
-def test_prediction_bet_is_shown_above_the_map(reader, path):
-    # Some sentences have no bet; the sentence with which the page opens has one.
-    reader.open(path)
+def test_bet_about_the_next_word_is_shown_above_the_map(reader):
+    reader.open("/change_attention")
     reader.maps(1)
     bet = reader.page.get_by_role("button", name="Bet:")
     for accepted in (False, True):

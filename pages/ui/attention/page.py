@@ -18,7 +18,6 @@ from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
-from pages.ui.params.bets import BetParams
 from pages.ui.params.change_attention import EditParams
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.inside_a_layer import InsideParams
@@ -49,18 +48,11 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
             _change_button(kind)
         languages = reading.languages
         said = subtitle.format(source=languages.source.name, target=languages.target.name)
-        with st.container(horizontal=True, vertical_alignment="center", key="subtitle"):
-            with st.container(width="stretch"):
-                st.markdown(f"**{TITLES[kind]}:** {said}")
-            place = st.container(width="content")
-        if session.params(BetParams).page == PAGES[kind].address:
-            place = st.container()
+        st.markdown(f"**{TITLES[kind]}:** {said}")
         metrics = reading.metrics(kind)
         with main_figure():
             choice = attention_browser(reading.trace, metrics)
-        # The bet is above the map, but a click in the map may answer it.
-        with place:
-            show_bet(PAGES[kind].address, reading, pinned=choice.columns)
+    show_bet(PAGES[kind].address, reading, pinned=choice.columns)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     prose(f"{kind}_telling", describe_clearest_head(reading.trace, metrics, is_chosen=session.attention().chosen))
     st.markdown(

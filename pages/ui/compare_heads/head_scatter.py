@@ -81,7 +81,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
 
 
 def name_places(points: np.ndarray) -> list[str]:
-    """Return, for each point, the first key of PLACES at which the point's name covers nothing; "" if there is none.
+    """Return the first key of LABEL_OFFSETS at which each point's name covers nothing; "" if there is none.
 
     Args:
         points: the points in pixels, y downwards: [N, 2].

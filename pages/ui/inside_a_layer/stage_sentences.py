@@ -43,7 +43,7 @@ SENTENCES = {
     "unturned_queries": "{K} numbers that say what this head wants to find. They do not yet contain the token's "
     "position.",
     "unturned_keys": "{K} numbers that say what a token can be found by. They do not yet contain its position.",
-    "biases": "This model adds no positional encoding to its embeddings. Each score falls with the distance "
+    "biases": "This model adds no positional encoding. Each score falls with the distance "
     "between the two tokens, at a rate that depends on the head.",
     "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
     "weights": "Each row becomes shares that add up to 1 and say where this head looks. The attention pages show them "

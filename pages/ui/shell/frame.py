@@ -50,10 +50,10 @@ STYLE = """<style>
     }
 }
 /* The texts about a sentence, in as little height as possible. */
-:is(.st-key-translation, .st-key-subtitle) button { min-height: 1.75rem; padding: 0 0.6rem; }
+.st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
 @media (max-width: 1100px) {
     .st-key-translation button [data-has-shortcut] > :has(> [data-testid=stIconMaterial]) { display: none; }
-    :is(.st-key-translation, .st-key-subtitle, .st-key-outcome, .st-key-written, .st-key-what_it_is) p {
+    :is(.st-key-translation, .st-key-outcome, .st-key-written, .st-key-what_it_is) p {
         line-height: 1.3;
     }
     .st-key-translation { margin-block: -0.25rem -0.4rem; }
@@ -69,7 +69,7 @@ STYLE = """<style>
     }
 }
 /* Elements beside these texts wrap below them before the texts become one word wide. */
-:is(.st-key-translation, .st-key-subtitle, .st-key-introduction, .st-key-outcome) > :first-child,
+:is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child,
 .st-key-what_it_is > :last-child { min-width: min(16rem, 100%); }
 .stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }
 .stPlotlyChart :is(.gridlayer, .zerolinelayer) path { stroke: currentColor !important; stroke-opacity: 0.15 !important }
