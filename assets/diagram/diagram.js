@@ -112,7 +112,7 @@ class Diagram extends Component {
     // A hidden drawing in lecture mode has no width.
     const room = this.root.clientWidth || MIN_WIDTH;
     const places = room < MIN_WIDTH ? STACKED : SIDE_BY_SIDE;
-    // The drawing follows the theme by itself. Drawing it again would lose the focus.
+    // The drawing follows the theme without being redrawn, and redrawing it would lose the focus.
     const message = JSON.stringify([{ ...data, asked: null }, "kinds" in data ? places : null]);
     if (message === this.message) {
       this.story.drawLines();

@@ -22,8 +22,8 @@ import { drawSpectrum, largestFrequencies, SPECTRUM_TITLE, spectrumGeometry } fr
 
 // Duration of a snapshot in milliseconds: a hundred snapshots take ten seconds.
 const FRAME_DURATION = 100;
-// Number of snapshots that a press of a lecturer's clicker moves by.
-const CLICK_TOLERANCE = 5;
+// Number of snapshots by which one press of a lecturer's clicker moves the film.
+const CLICK_STEP = 5;
 
 class TrainingFilm extends PaintedComponent {
   /** @type {ArrayBuffer | Uint8Array} the bytes as they arrived */
@@ -64,7 +64,7 @@ class TrainingFilm extends PaintedComponent {
     this.events = element("ol", { class: "events", "aria-label": "What happened" });
     this.root.append(bar, this.numbers, this.place, this.curves, this.bars, this.events);
     saveable(this.root, (width, theme) => this.picture(width, theme));
-    const endSteps = onStep((by) => { if (this.film) this.go(this.film.indexOf(this.view) + CLICK_TOLERANCE * by); });
+    const endSteps = onStep((by) => { if (this.film) this.go(this.film.indexOf(this.view) + CLICK_STEP * by); });
     this.leaving.push(endSteps, () => this.player.close(), () => this.synced.leave(), () => this.maps.close());
   }
 

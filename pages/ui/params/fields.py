@@ -149,8 +149,8 @@ class Params:
 
     Attributes:
         PREFIX: the prefix of the query parameters.
-        OF_TRANSLATION: the fields that another translation sets to their defaults, and so does another sentence.
-        OF_SENTENCE: the fields that only another sentence sets to their defaults.
+        OF_TRANSLATION: the fields reset to their defaults by a new translation or a new sentence.
+        OF_SENTENCE: the fields reset to their defaults only by a new sentence.
     """
 
     PREFIX: ClassVar[str] = ""

@@ -30,7 +30,7 @@ ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is
 NO_PARTNER = "no partner"
 # For changes in nats, the colour scale reaches at least this many times MIN_DIFFERENCE, the smallest readable change,
 # so that small changes look faint.
-FAINT_LABEL_LENGTH = 6
+FAINT_SCALE = 6
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
         patch = _pick(pair, site, columns, cell)
     rows, labels = _labels(pair, site, columns, values.shape)
     largest = float(np.nanmax(np.abs(values), initial=0))
-    most = max(largest, 1.0 if unit == "effect" else FAINT_LABEL_LENGTH * MIN_DIFFERENCE)
+    most = max(largest, 1.0 if unit == "effect" else FAINT_SCALE * MIN_DIFFERENCE)
     if unit != "effect" and largest < MIN_DIFFERENCE:
         st.markdown(f"**Too small to read:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats or more.")
     with main_figure(

@@ -32,7 +32,14 @@ def show_pairs(values: np.ndarray, name: str, *, key: str, alt: str, height: int
 
 
 def over_offset(lines: alt.Chart, name: str, height: int, tooltip: Sequence[str] = ()) -> alt.Chart:
-    """Return a chart of the column "value", called `name`, over the column "offset"; `tooltip` has further columns."""
+    """Return a line chart of the column "value" over the column "offset".
+
+    Args:
+        lines: the chart, without axes and tooltip.
+        name: the title of the vertical axis.
+        height: the height in pixels.
+        tooltip: columns to show in the tooltip in addition to offset and value.
+    """
     axis = alt.Axis(grid=False, **AXIS)
     return lines.encode(
         x=alt.X("offset:Q", title="offset between the two positions", scale=alt.Scale(nice=False), axis=axis),

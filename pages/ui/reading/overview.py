@@ -29,7 +29,7 @@ from transformer.values.trace import Kind
 # In bytes, enough for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
 # Maximum number of links shown for a word: links to words that it attends to, and links from words that attend to it.
-# Links that exceed the usual weight most are kept.
+# The kept links are those whose weight exceeds the usual weight by the most.
 MAX_LOOKS, MAX_LOOKED_AT = 3, 1
 # Pronouns are preferred as the word that is selected at first, because users ask first where pronouns look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})

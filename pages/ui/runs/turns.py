@@ -95,7 +95,7 @@ class Turns:
         self.__enter__()
 
     def yield_turn(self) -> None:
-        """Let waiting threads go first if this turn has lasted longer than SLICE; called between two steps of a run."""
+        """Let waiting threads go first if this turn has lasted TIME_SLICE or more; called between two model steps."""
         owner = self._owner
         if owner is None or owner[0] != threading.get_ident() or monotonic() - owner[2] < TIME_SLICE:
             return

@@ -1,4 +1,4 @@
-"""Computes how the state changes with an opened address, another sentence or translation, and another page. Pure."""
+"""Computes how the state changes with an opened URL, another sentence or translation, and another page. Pure."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def without_the_previous(state: State, before: State, *, just_decoded: bool) -> 
 
     Args:
         state, before: the state with and without the choices.
-        just_decoded: whether the translation was just decoded on the "Decoding step by step" page, which keeps showing
-            how.
+        just_decoded: whether the "Decoding step by step" page has just decoded the translation; the decoding settings
+            are then kept.
     """
     if state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
         if state.target == before.target:

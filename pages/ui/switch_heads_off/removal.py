@@ -51,7 +51,7 @@ def show_removal(reading: Reading) -> None:
         st.markdown(describe_quality(recorded), help=explain("BLEU"))
     st.toggle(
         "Remove one head after another, and measure the effect on this sentence",
-        help="Measures every head by itself, then removes one head after another, in five different orders. This "
+        help="Measures every head on its own, then removes one head after another, in five different orders. This "
         "takes several seconds for a short sentence, half a minute or more for a long one.",
         **bind(OffParams, "removal"),
     )
@@ -84,7 +84,7 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
         "The same translation is scored each time. What replaces a removed head: "
         f"{MODES[params.mode]}{', the first draw' if params.drawn else ''}. The least important head is the one whose "
         "removal, on its own, leaves the translation most likely. That order ignores teamwork: two heads together can "
-        "be worth more than each by itself.",
+        "be worth more than each on its own.",
         help=explain("log-probability", "nats"),
     )
     numbers = removal_table(curves)

@@ -14,7 +14,10 @@ from transformer.values.trace import Trace
 
 
 def spare_head(reading: Reading) -> Bet:
-    """Return a bet on which focused head can be removed at the least cost, because a focused head need not matter."""
+    """Return a bet on which of the most focused heads can be removed at the least cost.
+
+    The bet shows that a head can be focused and yet matter little.
+    """
     heads = certain_heads(reading.trace)
     choices = tuple(head_title(*head) for head in heads)
 

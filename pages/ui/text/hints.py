@@ -24,7 +24,7 @@ MAX_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
-# Explains known errors. A key is an example sentence, and a text whose occurrence in the translation shows the error.
+# Explanations of known errors, by example sentence and by the words in its translation that reveal the error.
 MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
     "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."

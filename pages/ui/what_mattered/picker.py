@@ -80,9 +80,9 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 
 def _default_word(reading: Reading, *, words: bool) -> Group:
-    """Return the word that the page explains at first: one on which attention weights disagree with a measurement.
+    """Return the word that the page explains at first: one for which attention weights and erasure disagree.
 
-    A long sentence is not measured: ALTI+ takes the place of erasure.
+    For a long sentence, ALTI+ replaces erasure, because erasure needs many model runs.
     """
     methods = ("weights", "alti" if is_long(reading.trace) else "erasure")
     tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in methods]

@@ -44,9 +44,9 @@ def strip_table(question: AttributionQuestion, attributions: Sequence[Attributio
     Returns:
         A table with the columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown.
         Row and column are 1-based positions in the chart; number is the word's 1-based position in its sentence. The
-        score is NaN if the method has none. "scaled" is the score divided by the row's largest magnitude, or by that of
-        the sentence if the method scores the two sentences separately. "first" says whether the method puts this source
-        word first.
+        score is NaN if the method has none. "scaled" is the score divided by the largest magnitude in the row. A
+        method that scores the source and the translation separately has one divisor for each. "first" says whether the
+        method puts this source word first.
     """
     source, prefix = side_names(question.languages)
     cells = []
