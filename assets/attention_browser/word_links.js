@@ -149,7 +149,7 @@ export function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
     return `${quote(label)} ${Number(link.weight).toFixed(2)} (layer ${link.layer + 1}, head ${link.head + 1})`;
   });
   const word = quote(row === undefined ? columns[strongest[0].column].label : rows[row].label);
-  return `Over all heads, ${word} ${row === undefined ? "is looked at by" : "looks at"} ${found.join(", ")}.`;
+  return `Strongest links in single heads: ${word} ${row === undefined ? "is looked at by" : "looks at"} ${found.join(", ")}.`;
 }
 
 /**

@@ -151,7 +151,7 @@ export class Story {
     };
     const [kind, , , layer, head] = shown[0]?.link ?? [];
     const hidden = story[side].columns[at];
-    const looks = list(true, side === "source" ? `${name} looks at` : `As it was written, ${name} looked at`);
+    const looks = list(true, side === "source" ? `${name} looks at, most unusual first` : `As it was written, ${name} looked at, most unusual first`);
     this.panel.replaceChildren(
       ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, "is looked at by"),
       ...(shown.length ? [] : [element("p", { class: "question" }, `No link of ${name} stands out.`)]),

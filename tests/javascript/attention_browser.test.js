@@ -536,9 +536,9 @@ test("links of a word exclude itself, its neighbours, special tokens and positio
   assert.equal(links.lit[0], 0);
   assert.ok(links.lit[1] > 0);
   const arranged = data.arranged.get("tokens/0/1");
-  assert.equal(sentenceOfLinks(arranged, { row: 4 }, links), "Over all heads, “it” looks at “dog” 1.00 (layer 1, head 2).");
+  assert.equal(sentenceOfLinks(arranged, { row: 4 }, links), "Strongest links in single heads: “it” looks at “dog” 1.00 (layer 1, head 2).");
   const seen = wordLinks(data, TOKENS, { column: 1 });
-  assert.equal(sentenceOfLinks(arranged, { column: 1 }, seen), "Over all heads, “dog” is looked at by “it” 1.00 (layer 1, head 2).");
+  assert.equal(sentenceOfLinks(arranged, { column: 1 }, seen), "Strongest links in single heads: “dog” is looked at by “it” 1.00 (layer 1, head 2).");
   for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, TOKENS, { row }).strongest, []);
 });
 
