@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transformer.values.translation import TracedTranslation, Translation
     from transformer.values.weights import Weights
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AtlasError",
