@@ -126,3 +126,22 @@ def test_gradients_flow_through_hooks_of_the_model(small_translator):
     ids = torch.tensor([[5, 6, 7]])
     model(ids, ids, edits=edits).square().mean().backward()
     assert float(scale.grad.abs()) > 0
+
+
+@pytest.mark.parametrize("target", [None, TARGET])
+def test_activations_are_the_values_at_all_sites(small_translator, target):
+    found = small_translator.activations(TEXT, SITES, target)
+    trace = small_translator.trace(TEXT, target, details=True)
+    assert list(found) == list(SITES)
+    for site, array in found.items():
+        assert array.dtype == np.float32 and not array.flags.writeable
+        if (arrays := shown(trace, site)) is not None:
+            expected = arrays[0] if site.endswith("embedding") else np.stack(arrays)
+            np.testing.assert_array_equal(array, expected)
+    lengths = len(trace.predicted_tokens), small_translator.config.target_vocabulary
+    assert found["decoder.logits"].shape == lengths
+
+
+def test_activations_of_an_unknown_site_are_an_error(small_translator):
+    with pytest.raises(InterventionError, match=r"unknown site 'decoder\.score'; sites are"):
+        small_translator.activations(TEXT, ["decoder.score"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
+import numpy as np
 import torch
 
 from transformer.checkpoints.checkpoint import LanguageModel
@@ -16,7 +17,7 @@ from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.scoring import TextScore, score_text
 from transformer.model.devices import device_errors_explained
 from transformer.model.edits import edits_of
-from transformer.model.recorder import Recorder
+from transformer.model.recorder import Recorder, read_sites
 from transformer.text.normalisation import replace_surrogates
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -141,6 +142,16 @@ def trace_reading(
         raise TextError("There is no text: type at least one character.")
     with device_errors_explained(loaded.device), torch.inference_mode():
         return _read(_reader(loaded, interventions, hooks), text)
+
+
+def reading_activations(
+    loaded: LanguageModel, text: str | Sequence[int], sites: Iterable[str], *, interventions: Interventions = AS_TRAINED
+) -> dict[str, np.ndarray]:
+    """Return the values at sites of a language model that reads a text, like `Translator.activations`.
+
+    Arguments and errors are those of `trace_reading`; `sites` are names of sites (docs/hooks.md).
+    """
+    return read_sites(sites, lambda hooks: trace_reading(loaded, text, interventions=interventions, hooks=hooks))
 
 
 def _reader(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from transformer.values.kinds import Kind
+from transformer.values.sites import HookFunction, HookFunctions
 
 # Sites of the residual stream, which share one list.
 RESIDUAL_STREAM = {"embedding", "after_self_attention", "after_cross_attention", "residual"}
@@ -42,3 +44,27 @@ class Recorder:
     def stacked(self, name: str) -> np.ndarray:
         """Stack the tensors of one name over the layers, for a batch of one text: L x [1, ...] -> [L, ...], float32."""
         return torch.cat(self.tensors[name]).float().cpu().numpy()
+
+
+def read_sites(sites: Iterable[str], run: Callable[[HookFunctions], object]) -> dict[str, np.ndarray]:
+    """Return the values at sites in a run on one text, by site: [L, ...] or, outside the layers, [...]; float32.
+
+    Args:
+        sites: names of sites.
+        run: runs the model with the given hooks. If it runs the model several times, the last time counts.
+    """
+    layers: dict[str, dict[int, Tensor]] = {site: {} for site in sites}
+
+    def keep_at(site: str) -> HookFunction:
+        def keep(x: Tensor, layer: int, start: int) -> None:
+            layers[site][layer] = x[0]
+
+        return keep
+
+    run({site: keep_at(site) for site in layers})
+    found: dict[str, np.ndarray] = {}
+    for site, by_layer in layers.items():
+        x = by_layer[-1] if -1 in by_layer else torch.stack(list(by_layer.values()))
+        found[site] = x.float().cpu().numpy()
+        found[site].flags.writeable = False
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from transformer.errors import AtlasError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device, device_errors_explained
 from transformer.model.parameter_counts import parameter_table
-from transformer.model.recorder import Recorder
+from transformer.model.recorder import Recorder, read_sites
 from transformer.running.encoded_source import EncodedSource, decode_together, encode, token_ids
 from transformer.running.runs.scores import ComparisonRun, GateGradientsRun, ScoresRun
 from transformer.running.runs.trace import TraceRun
@@ -166,6 +166,28 @@ class Translator(Runs):
         """
         run = TraceRun(text, hashable(target), details, interventions)
         return self.trace_with_hooks(run, hooks) if hooks else self.get(run)
+
+    def activations(
+        self, text: str, sites: Iterable[str], target: ReadTarget = None, *, interventions: Interventions = AS_TRAINED
+    ) -> dict[str, np.ndarray]:
+        """The values at sites of the model while it reads a translation, as read-only arrays by site.
+
+        >>> from transformer import Translator
+        >>> hidden = "encoder.feed_forward_hidden"
+        >>> Translator.load().activations("I have a dream.", [hidden])[hidden].shape
+        (6, 6, 1024)
+
+        Args:
+            text, target, interventions: as in `trace`.
+            sites: names of sites (docs/hooks.md).
+
+        Returns:
+            The shapes in docs/hooks.md, with the layers L in place of the texts B. Outside the layers, there is no L.
+
+        Raises:
+            InterventionError: the model has no such site.
+        """
+        return read_sites(sites, lambda hooks: self.trace(text, target, interventions=interventions, hooks=hooks))
 
     def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions) -> Trace:
         """The result of a `TraceRun` during which `hooks` read and change values; see `trace`."""
