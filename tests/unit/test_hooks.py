@@ -108,6 +108,8 @@ def test_hooks_apply_to_every_decoding_step(small_translator):
     ("hooks", "message"),
     [
         ({"decoder.score": print}, r"unknown site 'decoder\.score'; sites are encoder\.embedding, .*decoder\.scores"),
+        ({"decoder.scores.9": print}, r"'decoder\.scores\.9' is beyond the last layer, \d"),
+        ({"decoder.logits.0": print}, r"decoder\.logits is outside the layers: leave out '0'"),
         ({"encoder.scores": lambda x, layer, start: x[..., 1:]}, r"hook at encoder\.scores returned Tensor \(1, 4, "),
         (
             {"encoder.scores": lambda x, layer, start: 0.0},
@@ -145,3 +147,10 @@ def test_activations_are_the_values_at_all_sites(small_translator, target):
 def test_activations_of_an_unknown_site_are_an_error(small_translator):
     with pytest.raises(InterventionError, match=r"unknown site 'decoder\.score'; sites are"):
         small_translator.activations(TEXT, ["decoder.score"])
+
+
+def test_hook_of_one_layer_is_called_in_that_layer_only(small_translator):
+    layers = []
+    hooks = {"encoder.residual.1": lambda x, layer, start: layers.append(layer)}
+    small_translator.trace(TEXT, TARGET, hooks=hooks)
+    assert set(layers) == {1}

@@ -44,7 +44,7 @@ class Edits:
         offsets: as in `OutputsEdit`, by kind, [B, L, H, 1 or P, K]; absent if all are 0.
         positions: whether the positional encoding is added; the same for every text.
         patches: the patches of each of the B texts; empty if no text has any.
-        hooks: functions by site; they get the values of the whole batch, after every other change.
+        hooks: functions by site, or by site and layer; they get values of the whole batch, after other changes.
 
     Raises:
         InterventionError: the site of a hook does not exist.
@@ -99,8 +99,10 @@ class Edits:
             start: position of the first query.
         """
         edit = self._of_interventions(kind, name, layer, start) if self.interventions else None
-        hook = self.hooks.get(f"{kind}.{name}")
-        return edit if hook is None else HookEdit(f"{kind}.{name}", hook, edit, layer, start)
+        for site in (f"{kind}.{name}", f"{kind}.{name}.{layer}"):
+            if site in self.hooks:
+                edit = HookEdit(site, self.hooks[site], edit, layer, start)
+        return edit
 
     def mask(self, kind: Kind, queries: int, keys: int, device: torch.device, *, start: int = 0) -> Tensor | None:
         """The mask of the hidden tokens, bool [B, 1, queries, keys]; None if no token is hidden.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Returns the value to use instead of x, or None to keep x. The arguments are x, the index of the layer, and the
 # position of the first query; docs/hooks.md describes them.
 HookFunction = Callable[["Tensor", int, int], "Tensor | None"]
-# Functions by the name of their site.
+# Functions by site, such as "decoder.residual", or by site and 0-based layer, such as "decoder.residual.2".
 HookFunctions = Mapping[str, HookFunction]
 
 # Letters: B texts, T queries, S keys, D model width, F width of the feed-forward network, H heads, K head width,
@@ -44,16 +44,34 @@ SITES: Mapping[str, tuple[str, str]] = {
     "decoder.logits": ("[B, T, V]", "the scores of the next token, before the softmax"),
     **{f"{kind}.{name}": entry for kind in KINDS for name, entry in IN_EACH_ATTENTION.items()},
 }
+OUTSIDE_LAYERS = ("embedding", "output", "logits")
 
 
 def check_sites(names: Iterable[str], config: TransformerConfig | None = None) -> None:
-    """Raise an InterventionError if a name is not a site of the model; None accepts the sites of all models."""
+    """Raise an InterventionError if a name is not a site of the model, or a site and the index of one of its layers.
+
+    A configuration of None accepts the sites of all models.
+    """
     for name in names:
-        if name not in SITES or not _has(config, name):
+        site, layer = _split(name)
+        if site not in SITES or not _has(config, site):
             sites = ", ".join(site for site in SITES if _has(config, site))
             raise InterventionError(f"unknown site {name!r}; sites{' of this model' if config else ''} are {sites}")
+        if layer and site.endswith(OUTSIDE_LAYERS):
+            raise InterventionError(f"{site} is outside the layers: leave out {layer!r} in {name!r}")
+        if layer and config is not None and int(layer) >= config.layers_of(_kind(site)):
+            raise InterventionError(f"{name!r} is beyond the last layer, {config.layers_of(_kind(site)) - 1}")
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Return the site and the layer in a name; the layer is empty if the name has none."""
+    site, _, layer = name.rpartition(".")
+    return (site, layer) if layer.isdecimal() and layer == str(int(layer)) else (name, "")
 
 
 def _has(config: TransformerConfig | None, site: str) -> bool:
-    kind: Any = "cross" if site == "decoder.after_cross_attention" else site.partition(".")[0]
-    return config is None or config.layers_of(kind) > 0
+    return config is None or config.layers_of(_kind(site)) > 0
+
+
+def _kind(site: str) -> Any:
+    return "cross" if site == "decoder.after_cross_attention" else site.partition(".")[0]

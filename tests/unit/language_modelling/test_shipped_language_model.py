@@ -65,7 +65,7 @@ def test_copying_scores_of_the_shipped_model_match_its_recorded_scores(shipped):
     for kind in ("previous", "induction", "duplicate"):
         for layer, head, score in recorded[kind]["named"]:
             assert getattr(scores, kind)[layer - 1, head - 1] == pytest.approx(score, abs=0.01)
-            assert f"layer {layer}, head {head}: {score:.2f}" in shipped.card
+            assert f"{score:.2f} (layer {layer}, head {head})" in shipped.card
 
 
 def test_repeated_text_is_more_likely_the_second_time(shipped):
