@@ -12,10 +12,17 @@ class TextFocus extends Component {
     super(parent, element("span", {}));
   }
 
-  /** @param {{ label: string, text: string }} message (pages/ui/components/text_focus.py) */
-  show({ label, text }) {
+  /**
+   * @param {{ label: string, text: string }} message (pages/ui/components/text_focus.py)
+   * @param {number} frames how long to wait for Streamlit to put the text into the box
+   */
+  show({ label, text }, frames = 60) {
+    if (this.text === text) return;
     const box = [...document.querySelectorAll("input")].find((each) => each.ariaLabel === label);
-    if (!box || this.text === text) return;
+    if (!box || box.value !== text) {
+      if (frames) requestAnimationFrame(() => this.show({ label, text }, frames - 1));
+      return;
+    }
     this.text = text;
     box.focus();
     const word = /[\p{L}\p{N}]+(?=[^\p{L}\p{N}]*$)/u.exec(text);
