@@ -1,7 +1,5 @@
 """The Attention Atlas app. Start it with `streamlit run app.py`."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Check a commit message: an imperative subject of at most 72 characters, and a wrapped body."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

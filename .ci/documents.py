@@ -1,7 +1,5 @@
 """Write README.md, and every file that it links to directly or indirectly, as a site; Markdown becomes HTML."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 `python -m attention_atlas.app_process OPTIONS` exits as soon as its parent process exits.
 """
 
-from __future__ import annotations
-
 import os
 import runpy
 import sys

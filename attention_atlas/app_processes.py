@@ -1,7 +1,5 @@
 """Runs several app processes behind one URL, restarts processes that exit, and stops all of them on Ctrl-C."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

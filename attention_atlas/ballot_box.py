@@ -1,7 +1,5 @@
 """Counts a lecture audience's votes on one question. A random string from each browser identifies the voter."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass, field
 from typing import Any

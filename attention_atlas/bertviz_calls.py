@@ -4,8 +4,6 @@ Sources: Vig 2019, "A Multiscale Visualization of Attention in the Transformer M
 "CircuitsVis". Here, one attention browser shows single layers and all layers, and opens at the requested view.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

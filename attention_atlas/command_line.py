@@ -3,8 +3,6 @@
 Without installation, `python -m attention_atlas` runs the same command.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

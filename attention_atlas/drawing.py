@@ -1,7 +1,5 @@
 """Shows a trace's attention in a notebook, or saves it as one HTML file that needs neither a server nor a network."""
 
-from __future__ import annotations
-
 import sys
 from functools import cached_property
 from html import escape

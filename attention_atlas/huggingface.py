@@ -1,7 +1,5 @@
 """Traces the attention of a Hugging Face `transformers` model on a text or a sound."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Lecture mode: opens the app to the network, and prints the app's URL as text and as a QR code."""
 
-from __future__ import annotations
-
 import argparse
 import ipaddress
 import os

@@ -7,8 +7,6 @@ reaches the process, because the proxy would not have read its head. Only reques
 this process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import socket

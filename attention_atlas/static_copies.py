@@ -4,8 +4,6 @@ Streamlit sends its own files uncompressed, five megabytes for a first visit, be
 each user. A hundred phones would fill a lecture hall's network with these files for most of a minute.
 """
 
-from __future__ import annotations
-
 import gzip
 
 # Maximum size of all copies together, in bytes. Streamlit's files take a quarter of this.

@@ -10,8 +10,6 @@ in the app. A request can wait for the next change of the vote.
 - `GET …/vote/lecturer?CODE` makes a browser the lecturer's; a code works once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import re

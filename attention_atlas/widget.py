@@ -1,7 +1,5 @@
 """The attention browser as a notebook widget; Python can read and set the selected head and pins."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, cast
 

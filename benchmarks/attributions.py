@@ -16,8 +16,6 @@ the error of the sum below one twentieth, and prints the errors. Neither peer ha
 benchmark on idle cores.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import tempfile

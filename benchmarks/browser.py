@@ -11,8 +11,6 @@ Then the attention browser and BertViz draw random attention with the array shap
 this part runs, without the app.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import statistics

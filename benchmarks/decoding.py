@@ -9,8 +9,6 @@ the shipped model's size and random weights. Every library writes exactly the re
 includes the encoder.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import operator
 import sys

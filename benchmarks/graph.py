@@ -5,8 +5,6 @@
 The targets are one second and a relative error of 1e-4. `peak_memory.py` measures the memory for 60 words.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from time import process_time

@@ -17,8 +17,6 @@ cell, so only every twelfth cell is timed; times are per cell.
 cores.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -7,8 +7,6 @@ decoder layers, with the same sizes, batches and optimiser. The second peer is t
     python benchmarks/lab.py [--threads N] [--json FILE]
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Measures the time from a vote on a phone until the lecturer's bar rises, for benchmarks/lecture.py."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

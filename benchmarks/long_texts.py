@@ -7,8 +7,6 @@ measured for the three attention types in turn, so that busy moments of the mach
 the file with the costs that the page Long texts shows by default.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

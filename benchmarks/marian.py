@@ -8,8 +8,6 @@ A traced pass reads a given translation and stores every head's attention weight
 skipped if it is not installed.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib.util

@@ -11,8 +11,6 @@ With `--views 1`, every view belongs to a new user, who then leaves. Streamlit k
 for two minutes, and only this option shows how much memory their pages take.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import random

@@ -1,7 +1,5 @@
 """Models for benchmarks: this project's with random weights, and models of the same size from other libraries."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import torch

@@ -5,8 +5,6 @@
 Each row is a fresh process on Linux; the memory includes Python, torch and the shipped model. The target is 1,000 MB.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

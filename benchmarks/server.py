@@ -1,7 +1,5 @@
 """Starts a server of the app in a separate process, and reads the process's memory and processor time."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

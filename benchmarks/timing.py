@@ -1,7 +1,5 @@
 """Times several functions in turn, reports the results, and defines the command line of all benchmarks."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from argparse import ArgumentParser, RawDescriptionHelpFormatter

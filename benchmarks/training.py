@@ -6,8 +6,6 @@ as long as short everyday sentences. Both models use bfloat16 where the processo
     python benchmarks/training.py [--json FILE]
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Simulated users of the app, each of whom speaks Streamlit's protocol over one websocket, as a browser does."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -10,8 +10,6 @@ one process, and Streamlit's files must arrive compressed. After a process is ki
 must reach the other process. --people measures a lecture through nginx.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -1,7 +1,5 @@
 """The "About the model" page: architecture, parameters, training, scores, limits and licences."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

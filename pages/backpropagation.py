@@ -1,7 +1,5 @@
 """The "Backpropagation" page: the gradient of one sentence's loss, from the loss back to the embeddings."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

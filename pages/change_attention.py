@@ -1,7 +1,5 @@
 """The "Change what it looks at" page: users edit attention rows or erase words, and see how the translation changes."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

@@ -1,7 +1,5 @@
 """The "Compare heads" page: compares attention heads by metric, by similarity, in pairs and across layers."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

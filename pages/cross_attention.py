@@ -1,7 +1,5 @@
 """The cross-attention page: an attention map for each head, and the word alignment of source and target sentence."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

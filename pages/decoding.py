@@ -1,7 +1,5 @@
 """The "Decoding step by step" page: for each step, the tokens read, the token predicted and the other candidates."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

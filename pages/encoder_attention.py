@@ -1,7 +1,5 @@
 """The encoder self-attention page: an attention map for each head."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

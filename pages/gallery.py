@@ -1,7 +1,5 @@
 """The gallery page: heads whose behaviour can be described in one sentence."""
 
-from __future__ import annotations
-
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.shell.router import ensure_router
 

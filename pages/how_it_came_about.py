@@ -4,8 +4,6 @@ terms.
 The page shows an exact attribution graph, in which users can cut a path and measure the effect.
 """
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

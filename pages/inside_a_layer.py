@@ -1,7 +1,5 @@
 """The "Inside a layer" page: follows a sentence through all stages of the model, and shows how a value is computed."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

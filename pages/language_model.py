@@ -1,7 +1,5 @@
 """The "Language model" page: continues a text, and shows how probable the model finds a text."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

@@ -1,7 +1,5 @@
 """The "Lessons" page: each step shows a figure of the model, asks a question and gives the measured answer."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

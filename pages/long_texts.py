@@ -4,8 +4,6 @@ less.
 The page also shows how much quality local and compressed attention lose.
 """
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

@@ -1,7 +1,5 @@
 """The masked self-attention page: an attention map for each head, and the effect of the mask."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

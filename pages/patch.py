@@ -1,7 +1,5 @@
 """The "Patch" page: copies activations between the model's runs on two sentences, and shows the new output."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

@@ -1,7 +1,5 @@
 """The "Positional encoding" page: how the model represents token order, and whether the translation depends on it."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

@@ -1,7 +1,5 @@
 """The "Switch heads off" page: translates without the heads that a user chose, and measures each head's importance."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

@@ -1,7 +1,5 @@
 """The "Training lab" page: a small Transformer learns a task while the user watches."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

@@ -1,7 +1,5 @@
 """The start page: a sentence, its translation, and a diagram of the Transformer that links to all other pages."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

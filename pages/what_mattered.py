@@ -1,7 +1,5 @@
 """The "What mattered" page: explains a translated word with several attribution methods, and compares the methods."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

@@ -1,7 +1,5 @@
 """The "Your own attention" page: shows attention maps of any model, loaded from a file."""
 
-from __future__ import annotations
-
 from pages.ui.shell.router import ensure_router
 
 ensure_router()

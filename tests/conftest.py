@@ -1,7 +1,5 @@
 """Settings and small models that the tests share."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Callable, Sequence

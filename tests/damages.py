@@ -1,7 +1,5 @@
 """Damages files in a folder, to test the code that reads them."""
 
-from __future__ import annotations
-
 import json
 import struct
 import tempfile

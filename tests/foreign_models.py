@@ -1,7 +1,5 @@
 """Small random models that read or write Arabic, in the format of `attention-atlas import`."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Simulates a full disk."""
 
-from __future__ import annotations
-
 import resource
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Traces with invented attention."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from transformer.text.tokenizer import END, START

@@ -1,7 +1,5 @@
 """A model server without Ray: the real service behind Python's own HTTP server."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

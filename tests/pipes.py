@@ -1,7 +1,5 @@
 """Pipes, for input that a program can read only once."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """All pages and parts of pages in the page registry, for tests that cover every page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 import pytest

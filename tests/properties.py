@@ -1,7 +1,5 @@
 """Number of examples per property test: a few in every test run, many with `pytest -m thorough`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

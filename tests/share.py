@@ -5,8 +5,6 @@ after a file that changed since $SHARE_BASE, or otherwise within the last day. T
 so that every test runs once over several commits.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Errors that a user can fix; each message says how."""
 
-from __future__ import annotations
-
 
 class AtlasError(ValueError):
     """An error that the user can fix as its message says."""

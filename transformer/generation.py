@@ -1,7 +1,5 @@
 """Hugging Face `generate` settings that this project's decoding supports."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

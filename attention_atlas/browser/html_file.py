@@ -1,7 +1,5 @@
 """The attention browser as one HTML file that needs neither a server nor a network."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

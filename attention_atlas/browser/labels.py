@@ -1,7 +1,5 @@
 """Labels for the rows and columns of an attention map, and for buttons with words."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Messages to the attention browser for a trace, one per attention kind."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attention_atlas.browser.payload import CHOICE, browser_payload

@@ -1,7 +1,5 @@
 """Colours for every figure, read from assets/shared/palette.js, which defines each colour once."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

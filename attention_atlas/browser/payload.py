@@ -1,7 +1,5 @@
 """Encodes one attention kind as bytes for the browser: the weights of all heads, with labels and metrics."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence

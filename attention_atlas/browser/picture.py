@@ -1,7 +1,5 @@
 """Renders one head as an SVG image, for places that run no script, such as a saved notebook without a kernel."""
 
-from __future__ import annotations
-
 import unicodedata
 from base64 import b64encode
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ second later. Joined modules share one scope, so each name must be defined only 
 tests/javascript checks this. A module's style sheet has the module's name and is included too.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

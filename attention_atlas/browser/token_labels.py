@@ -1,7 +1,5 @@
 """Labels for tokens and words: white space is visible, and no label reverses the text around it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Binary message format for JavaScript components: header and 16-bit weights (see `assets/shared/wire.js`)."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Drives the attention browser in a saved HTML file, opened in Chromium without a server or a network."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

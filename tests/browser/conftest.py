@@ -1,7 +1,5 @@
 """Fixtures for tests with a real server and a real Chromium."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Creates new Python environments, for tests of installations."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Saves a figure through its menu, and reads the saved files with other programs."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

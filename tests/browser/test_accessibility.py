@@ -1,7 +1,5 @@
 """Accessibility tests with axe-core: no page has a serious or critical violation, in the light or the dark theme."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the layout of maps, grids and controls on every page that has them."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """Tests that the attention browser's maps and readouts show the received weights, on traces with known attention."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests of keyboard and pointer input in the attention browser."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from xml.etree import ElementTree

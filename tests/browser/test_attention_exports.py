@@ -1,7 +1,5 @@
 """Tests of the attention browser's exports: pictures, tables, and one HTML file with everything."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """End-to-end tests of the app with a real server, a real Chromium and the shipped model."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote
 

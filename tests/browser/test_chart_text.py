@@ -1,7 +1,5 @@
 """Tests in Chromium that chart labels may be reserved words, formulas or markup."""
 
-from __future__ import annotations
-
 import sys
 from urllib.parse import quote
 

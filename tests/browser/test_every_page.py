@@ -1,7 +1,5 @@
 """Tests of every page and every part of a page in Chromium, at two screen sizes."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 import pytest

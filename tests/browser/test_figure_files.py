@@ -1,7 +1,5 @@
 """Tests of saved figures: Chromium saves them, and other programs read them."""
 
-from __future__ import annotations
-
 import base64
 import io
 from urllib.parse import quote

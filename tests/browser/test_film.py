@@ -1,7 +1,5 @@
 """End-to-end tests of the film on the first page: starting, stepping, following links, saving and closing."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """Tests of the frame around every page: menus, layout on a projector and a phone, and the start of a server."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote_plus
 

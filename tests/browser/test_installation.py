@@ -1,7 +1,5 @@
 """Installs the project with `pip install '.[app]'` in an empty environment and uses it from another folder."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

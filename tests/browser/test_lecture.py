@@ -1,7 +1,5 @@
 """Tests of lecture mode in Chromium: clicker keys, sizes on a projector and a phone, and reloading."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """Tests of a lesson in Chromium: by keyboard, on small screens, on paper and without a network."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the widget in JupyterLab, Notebook 7 and marimo, in an environment without torch, Streamlit or a network."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

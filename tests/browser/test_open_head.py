@@ -1,7 +1,5 @@
 """Tests that a click or a key press on anything that represents a head opens that head."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from playwright.sync_api import expect

@@ -1,7 +1,5 @@
 """Tests of an attention map with Arabic row labels: text direction, label alignment and arrows."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser.component import SVG, labels

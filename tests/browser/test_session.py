@@ -1,7 +1,5 @@
 """Tests that typed text and pins survive every click, in Chromium with a real server."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlparse
 

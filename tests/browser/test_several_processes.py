@@ -1,7 +1,5 @@
 """Tests of browsers that use several app processes behind one URL."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

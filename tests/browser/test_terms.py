@@ -1,7 +1,5 @@
 """Tests that technical terms in the components are explained where they appear."""
 
-from __future__ import annotations
-
 from playwright.sync_api import expect
 
 from pages.ui.text.glossary import explain

@@ -1,7 +1,5 @@
 """End-to-end tests of the "Training lab" page: a Transformer trains on a real server while Chromium shows it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of "A vs. B" in Chromium: two maps, their difference, and a pointer that marks the same cell in all three."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote
 

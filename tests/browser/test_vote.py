@@ -1,7 +1,5 @@
 """Test of a vote with the lecturer's browser and two phones, on a real server with two processes."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@ VS Code and Colab render widgets in frames with this content security policy. Th
 evaluate strings as code, or fetch anything.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

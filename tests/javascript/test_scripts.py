@@ -1,7 +1,5 @@
 """Runs the JavaScript tests in Node, on messages and expected numbers that Python writes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Tests of a Ray cluster on this machine, started as docs/deployment.md says, with and without its token."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Tests of Ray Serve with two replicas on this machine and thirty users."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """Fixtures for AppTest. A warning in Streamlit's log fails the test."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Checks of the figures, tables and session of a page."""
 
-from __future__ import annotations
-
 import gc
 import json
 import re

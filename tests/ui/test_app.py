@@ -1,7 +1,5 @@
 """Tests of every page and every control, with the shipped model and without a browser."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Tests of the Backpropagation page with the narrow model; expected gradients are computed with the same model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest

@@ -1,7 +1,5 @@
 """Tests of every page and every part of a page, with the narrow model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Tests of "Compare heads" and "Inside a layer" with a random language model, without a browser."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

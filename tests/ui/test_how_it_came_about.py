@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tests.ui.driver import expand, healthy, opened, same_numbers, table, texts

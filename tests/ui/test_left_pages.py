@@ -1,7 +1,5 @@
 """Tests that leaving a page ends its computation and frees the model for other users."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Tests of the app with a model server: pages look the same as with a local model, and an unreachable server is
 reported in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of choosing a model: its name in the URL, its languages, and that records of other models are not shown."""
 
-from __future__ import annotations
-
 import gc
 import json
 import shutil

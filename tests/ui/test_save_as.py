@@ -1,7 +1,5 @@
 """Tests of the save menus that tests/ui/test_every_page.py does not cover."""
 
-from __future__ import annotations
-
 import pytest
 
 from attention_atlas.browser.wire import unframe

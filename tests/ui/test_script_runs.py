@@ -1,7 +1,5 @@
 """Tests that page scripts run one at a time, and that a script's turn ends however the script ends."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 

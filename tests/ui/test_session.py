@@ -1,7 +1,5 @@
 """Tests that typed text and choices survive any sequence of pages."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Tests that tables have uniform decimals and are drawn only on request."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

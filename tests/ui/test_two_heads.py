@@ -1,7 +1,5 @@
 """Tests of comparing two heads in a model whose stacks have different depths."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

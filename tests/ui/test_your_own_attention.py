@@ -1,7 +1,5 @@
 """Tests of attention from a file, and its heads on the "Compare heads" page, driven without a browser."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

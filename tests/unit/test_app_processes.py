@@ -1,7 +1,5 @@
 """Tests of the command that starts several app processes behind one port."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

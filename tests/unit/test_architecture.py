@@ -1,7 +1,5 @@
 """Tests that docs/architecture.md has one row for each package and names only existing files."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests that an unwritable file is reported by name, in one line, and is never left half written."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the list of available models, and of the message about each unusable folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Tests of allowed imports: the library never imports the user interface, and the user interface never uses tensors."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tests that a model run reports progress to its own caller, and that only this caller's check cancels it."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests that third-party model cards load nothing from the network."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Tests that the files in deploy/ name the same processes and files, and that their settings work."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import socket

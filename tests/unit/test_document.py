@@ -1,7 +1,5 @@
 """Tests of how the server changes Streamlit's HTML document and responses."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

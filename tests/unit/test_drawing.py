@@ -1,7 +1,5 @@
 """Tests of attention shown outside the app: a single call, a single offline file, and BertViz's calls."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Tests that `measure_effects` measures every head on each of many sentences."""
 
-from __future__ import annotations
-
 from io import BytesIO
 
 import numpy as np

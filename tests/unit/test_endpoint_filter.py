@@ -1,7 +1,5 @@
 """Tests of the requests that a real server with the shipped settings accepts."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import subprocess

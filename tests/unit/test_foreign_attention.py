@@ -1,7 +1,5 @@
 """Tests of attention from other programs: every accepted shape, and the message about an invalid one."""
 
-from __future__ import annotations
-
 import io
 import json
 

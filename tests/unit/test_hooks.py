@@ -1,7 +1,5 @@
 """Tests that a hook at any site of the model reads and replaces the values with which the model continues."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

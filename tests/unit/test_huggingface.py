@@ -1,7 +1,5 @@
 """Tests of attention from small random models of Hugging Face's model families, with their tokenizers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

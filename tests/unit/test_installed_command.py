@@ -1,7 +1,5 @@
 """Tests of the command `attention-atlas`, without an installation."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

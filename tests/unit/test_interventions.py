@@ -1,7 +1,5 @@
 """Tests of interventions as values, and of their effect on model runs."""
 
-from __future__ import annotations
-
 import copy
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

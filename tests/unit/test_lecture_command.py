@@ -1,7 +1,5 @@
 """Tests of which machines can reach the app: only this one, or all machines in the lecture hall."""
 
-from __future__ import annotations
-
 import socket
 import tomllib
 

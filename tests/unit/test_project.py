@@ -1,7 +1,5 @@
 """Tests that the project's files agree on versions, requirements and licences."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -3,8 +3,6 @@
 CONTRIBUTING.md has the rules.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Tests that commands, links and paths in the README and the other documents are valid."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

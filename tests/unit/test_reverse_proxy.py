@@ -1,7 +1,5 @@
 """Tests of the reverse proxy with small servers; test_app_processes.py tests it with real app processes."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import re

@@ -1,7 +1,5 @@
 """Tests of the share of the long tests that runs in every CI run."""
 
-from __future__ import annotations
-
 from tests.share import SECONDS, concerned, seconds, share
 
 LONG = {

@@ -1,7 +1,5 @@
 """Tests of the shipped model: translations recorded after training, and the variety of its heads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

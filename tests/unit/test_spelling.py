@@ -1,7 +1,5 @@
 """Tests that decoding writes parts of a character only where they form whole characters."""
 
-from __future__ import annotations
-
 import json
 import random
 

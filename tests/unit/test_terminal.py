@@ -1,7 +1,5 @@
 """Tests of behaviour that all commands share: Ctrl-C, a closed pipe, and letters that the terminal cannot encode."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """Tests of votes, through the requests that phones and the lecturer's browser send to the proxy."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

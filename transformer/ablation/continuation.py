@@ -1,7 +1,5 @@
 """Compares next-token predictions with and without interventions, and continues the translation with interventions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Finds an intervention worth showing first: one that makes the model write a different translation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Measures how interventions change the translation of one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Means with confidence intervals, and rank correlation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Measures how important each head is for a translation, by ablation and by a gradient estimate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

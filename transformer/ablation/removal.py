@@ -1,7 +1,5 @@
 """Measures how many heads a translation needs, by removing heads cumulatively."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Aligns a sentence with its translation: links each target word (or token) to one source word (or token)."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Finds a model's best word-aligning cross-attention heads, and the decoding step at which they align."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -4,8 +4,6 @@ N = T - 1, because the start symbol is not counted: the N tokens are `trace.targ
 predicts and reads. All functions also work on words if the tokens have been merged by `merge_words`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable
 
 import numpy as np

@@ -4,8 +4,6 @@ Source: "Attention Is All You Need", section 3.5. The encodings themselves are c
 `transformer.model.sinusoids`. Arrays are float64, for P positions and D dimensions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Computes the frames of an animation that follows one word through the model, with the numbers from a trace."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Prepares attention maps for display: by token or by word, with or without special tokens."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

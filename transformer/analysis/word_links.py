@@ -1,7 +1,5 @@
 """Finds the strongest attention links between words, over all heads and attention kinds."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

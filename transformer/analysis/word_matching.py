@@ -1,7 +1,5 @@
 """Matches the tokens of two similar sentences word by word."""
 
-from __future__ import annotations
-
 from difflib import SequenceMatcher
 
 from transformer.analysis.words import word_groups

@@ -1,7 +1,5 @@
 """Merges tokens into words (Clark et al. 2019, "What Does BERT Look At?", section 4.1)."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence

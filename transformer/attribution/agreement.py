@@ -5,8 +5,6 @@ tau has mean 0, and a standard deviation that depends only on the number of toke
 Correlation").
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

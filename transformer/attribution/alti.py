@@ -5,8 +5,6 @@ and "Towards Opening the Black Box of Neural Machine Translation: Source and Tar
 section 3 (ALTI+).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Source: Samek et al. 2017, "Evaluating the Visualization of What a Deep Neural Network Has Learned".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

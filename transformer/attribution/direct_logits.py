@@ -6,8 +6,6 @@ et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm model
 is fixed likewise. The encoder does not write to this stream, so it contributes only through cross-attention heads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Splits the residual stream before the first layer into token embeddings and positional encodings."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from transformer.analysis.replay.embedding import embedded_text

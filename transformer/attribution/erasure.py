@@ -5,8 +5,6 @@ token stays in the input, but no other token can attend to it in any layer. Posi
 model reads only real tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

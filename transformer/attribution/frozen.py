@@ -1,7 +1,5 @@
 """Freezes attention weights, layer norm scales and activation factors, so that gradients treat them as constants."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -6,8 +6,6 @@ Transformers: Better Explanations through Conservative Propagation"; Modarressi 
 Transformers Decisions by Propagating Token Decomposition").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ Letters: W writers (components that add to a residual stream), R heads of a sub-
 query positions, S key positions, D model width, K head width.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 

@@ -7,8 +7,6 @@ add up to the node's value, and so do the outgoing edges. No dictionary is train
 "Circuit Tracing".
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable

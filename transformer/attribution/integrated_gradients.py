@@ -5,8 +5,6 @@ credited with a part of the change in log-probability. The parts add up to the w
 integration error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

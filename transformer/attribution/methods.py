@@ -1,7 +1,5 @@
 """Looks up attribution methods by name, and runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib import import_module
 

@@ -3,8 +3,6 @@
 Rollout multiplies the matrices of all layers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

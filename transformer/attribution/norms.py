@@ -4,8 +4,6 @@ Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transf
 The vectors of all heads are added before taking the norm, so opposite vectors cancel out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The quantity that an attribution method explains: a target's logit or log-probability, as a tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import nullcontext
 

@@ -6,8 +6,6 @@ receiver. All other components still read the sender's contribution. The attribu
 norms, attention and activations held constant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

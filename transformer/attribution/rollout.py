@@ -5,8 +5,6 @@ Sources: Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", s
 Transformer", section 3, for encoder and decoder together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ components that wrote to a residual stream. The score is therefore a sum over pa
 "A Mathematical Framework for Transformer Circuits", section "QK circuits").
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ x_i itself if j = i. In post-norm models, the linear part of the next layer norm
 vector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

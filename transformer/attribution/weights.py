@@ -4,8 +4,6 @@ A weight shows where a head attends, not what information the head takes from th
 is not Explanation").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

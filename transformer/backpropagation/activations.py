@@ -1,7 +1,5 @@
 """Activation functions of the feed-forward network, with their derivatives."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 

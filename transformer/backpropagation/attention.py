@@ -1,7 +1,5 @@
 """Scaled dot-product attention and multi-head attention ("Attention Is All You Need", section 3.2)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Stages of the backward pass through an attention sub-layer, from output to input."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Computes the gradients with torch's autograd in float64, to check the hand-written backward pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The loss: cross-entropy with label smoothing ("Attention Is All You Need", section 5.4)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

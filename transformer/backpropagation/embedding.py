@@ -1,7 +1,5 @@
 """Embeds tokens: looks up each token's row in a table, scales the row, and adds a positional encoding."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The position-wise feed-forward network ("Attention Is All You Need", section 3.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

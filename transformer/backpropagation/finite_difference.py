@@ -1,7 +1,5 @@
 """Approximates a gradient numerically: changes one number slightly, and measures the change of the loss."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Computes a batch's loss, and the gradient with respect to every parameter and intermediate result."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Layer normalisation (Ba et al. 2016, "Layer Normalization")."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

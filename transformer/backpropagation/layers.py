@@ -1,7 +1,5 @@
 """Encoder and decoder layers, forward and backward ("Attention Is All You Need", section 3.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The linear map in every projection: queries, keys, values, attention output, feed-forward network and generator."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

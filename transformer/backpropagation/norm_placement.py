@@ -5,8 +5,6 @@ In a post-norm model, the last layers have the largest gradients, so training ne
 layers have similar gradients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

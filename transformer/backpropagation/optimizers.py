@@ -4,8 +4,6 @@ Each function takes parameters, gradients and the optimiser's state by name, and
 The state before the first step is empty, `{}`. Arrays are float64 and can have any shape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

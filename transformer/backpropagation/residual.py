@@ -5,8 +5,6 @@ Post-norm is norm(x + f(x)) ("Attention Is All You Need", section 3.1). Pre-norm
 of f, and `write` adds the output of f to x.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

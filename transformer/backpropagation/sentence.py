@@ -1,7 +1,5 @@
 """Computes a sentence pair's gradients by hand and by autograd, for a page that compares the results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

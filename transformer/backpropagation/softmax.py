@@ -1,7 +1,5 @@
 """Softmax over the last axis, with an optional mask."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

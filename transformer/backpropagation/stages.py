@@ -4,8 +4,6 @@ The order is the reverse of `transformer.analysis.replay.stages`. dX is short fo
 to X.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Stages of the backward pass through one sub-layer: residual connection, attention or feed-forward network, norm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Splits one element of a gradient into the terms of the gradient's formula."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol

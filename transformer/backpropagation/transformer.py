@@ -1,7 +1,5 @@
 """The whole encoder-decoder model, forward and backward ("Attention Is All You Need", figure 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

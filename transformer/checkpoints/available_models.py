@@ -4,8 +4,6 @@ Models are found in three places: among the shipped models, in the folder `model
 the folder named by the environment variable ATTENTION_ATLAS_MODELS.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Sanitises and shortens untrusted model cards before they are shown."""
 
-from __future__ import annotations
-
 import re
 
 # Longer cards are cut off at this many bytes, because every rerun of a page reads the card again.

@@ -1,7 +1,5 @@
 """Loads model folders: configuration, weights, vocabulary, model card and learning curve."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path

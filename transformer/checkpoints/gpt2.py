@@ -4,8 +4,6 @@ GPT-2 is a decoder-only Transformer with pre-norm and learned positional embeddi
 stores matrices as [inputs, outputs], this project as [outputs, inputs].
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Well-known OPUS-MT translation models: languages, size, and the command that installs each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from transformer.checkpoints.available_models import OWN_FOLDER

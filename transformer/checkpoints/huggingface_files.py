@@ -1,7 +1,5 @@
 """Reads untrusted files in Hugging Face model folders, with size limits and without executing code from them."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

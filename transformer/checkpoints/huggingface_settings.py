@@ -1,7 +1,5 @@
 """Validates settings in a Hugging Face config.json, and checks that the weights match the settings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

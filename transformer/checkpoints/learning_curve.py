@@ -1,7 +1,5 @@
 """Reads and writes a training run's learning curve, a CSV file in the model folder."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Computes how much memory a model needs, and how much memory is available."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

@@ -1,7 +1,5 @@
 """Writes model folders with checksums, and reads and verifies their weights."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Reads a model folder's text files with size limits, and turns failures into one-line errors."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

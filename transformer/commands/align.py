@@ -1,7 +1,5 @@
 """Implements `attention-atlas align`, which aligns the words in sentence pairs."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Formats measurements over many sentences as text for the terminal."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from transformer.ablation.estimate import Estimate

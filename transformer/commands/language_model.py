@@ -1,7 +1,5 @@
 """Implements `attention-atlas language-model`: continue or score texts, evaluate a model, and score heads."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

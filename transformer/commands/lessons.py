@@ -1,7 +1,5 @@
 """Implements `attention-atlas lessons check`, which checks that lessons are valid and that their claims hold."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Implements `python -m transformer.analysis`, whose commands measure a model's heads over many sentences."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Sequence

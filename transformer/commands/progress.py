@@ -1,7 +1,5 @@
 """Reports a long measurement's progress on the terminal, and handles Ctrl-C."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """Implements `attention-atlas serve`, which starts a model server."""
 
-from __future__ import annotations
-
 import argparse
 import socket
 import sys

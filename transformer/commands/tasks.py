@@ -1,7 +1,5 @@
 """Implements `attention-atlas tasks`, which trains a small Transformer on a task, and describes training runs."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Runs commands so that errors, Ctrl-C and closed pipes end them without a traceback."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Implements `python -m transformer.training`: prepare data, train, average, synthesise pairs, and evaluate."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

@@ -1,7 +1,5 @@
 """Implements `python -m transformer`: translate a sentence, describe a model, and import or export models."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter

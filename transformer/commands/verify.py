@@ -1,7 +1,5 @@
 """Implements `attention-atlas verify`, which reruns saved experiments and compares the results with the saved ones."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Applies an imported model's Hugging Face `generate` settings to the scores at each decoding step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """Greedy decoding, which always takes the most likely next token."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import torch

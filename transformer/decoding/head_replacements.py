@@ -9,8 +9,6 @@ many draws, the replacement is the mean of mean ablation, except that all senten
 length.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

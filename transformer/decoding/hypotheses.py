@@ -1,7 +1,5 @@
 """Collects and ranks the final hypotheses of a beam search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

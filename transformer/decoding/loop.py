@@ -1,7 +1,5 @@
 """Decoding loop for greedy decoding and sampling: one hypothesis per sentence, extended by one token per step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Runs the decoder on a whole text in one pass (teacher forcing) and builds the trace."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Sampling of the next token from the model's distribution, with temperature, top-k and top-p."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch

@@ -1,7 +1,5 @@
 """Decodes one sentence with the chosen decoding method."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

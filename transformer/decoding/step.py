@@ -1,7 +1,5 @@
 """Result types for a single decoding step, common to all decoding methods."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

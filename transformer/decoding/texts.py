@@ -1,7 +1,5 @@
 """Validates the source and target texts given to a model, and converts them to tokens."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from typing import Literal

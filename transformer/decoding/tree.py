@@ -1,7 +1,5 @@
 """Builds a `SearchTree` from the steps of a beam search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from transformer.decoding.beam import BeamStep

@@ -1,7 +1,5 @@
 """Generates a translation or a continuation, starting from a decoder cache."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from time import perf_counter
 

@@ -1,7 +1,5 @@
 """Reruns an experiment, and compares the new results with the results that the experiment claims."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Writes files and folders atomically, with error messages that name the file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

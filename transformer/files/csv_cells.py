@@ -1,7 +1,5 @@
 """Escapes CSV cells that a spreadsheet would otherwise run as formulas."""
 
-from __future__ import annotations
-
 import re
 
 # FORMULA matches the first character of a cell that a spreadsheet would run as a formula. NUMBER matches numbers, which

@@ -1,7 +1,5 @@
 """Marker of an experiment embedded in a figure file or a slide file."""
 
-from __future__ import annotations
-
 import re
 
 MARK = "attention-atlas-experiment:"

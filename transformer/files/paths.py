@@ -3,8 +3,6 @@
 In a checkout, these files are next to the packages; in an installation, they are in attention_atlas/.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]

@@ -1,7 +1,5 @@
 """Serialises dataclasses that contain arrays: to JSON for files, and to MessagePack for messages between processes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar

@@ -1,7 +1,5 @@
 """Reads small untrusted files as a whole, up to a size limit."""
 
-from __future__ import annotations
-
 import json
 from codecs import getincrementaldecoder
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads and writes safetensors files, and sealed files, which also contain a checksum of their whole content."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping

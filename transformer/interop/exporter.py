@@ -1,7 +1,5 @@
 """Implements the `export` command, which converts a model folder to a Hugging Face Marian folder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Supported families of Hugging Face translation models, and their architectural differences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Converts the `generate` settings in a Hugging Face folder, and reports unsupported settings."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields

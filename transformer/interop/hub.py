@@ -1,7 +1,5 @@
 """Downloads model folders from the Hugging Face Hub. No other module of the import uses the network."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

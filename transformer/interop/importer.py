@@ -1,7 +1,5 @@
 """Implements the `import` command, which converts a Hugging Face model folder to this project's format."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reads the languages, licence and README in a Hugging Face model folder."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

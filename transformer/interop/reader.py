@@ -4,8 +4,6 @@ All supported families (`transformer.interop.families`) have the architecture of
 differ in norm placement, positional encoding, shared embeddings, vocabulary, and padding rows in the embeddings.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Converts the tokenizer in a Hugging Face folder to a vocabulary of this project."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

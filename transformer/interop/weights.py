@@ -1,7 +1,5 @@
 """Converts the tensors of a Hugging Face translation model to this project's parameter names and shapes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

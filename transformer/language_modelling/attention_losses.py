@@ -1,7 +1,5 @@
 """Held-out losses of language models that differ only in attention type (full, local or compressed)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Attention maps of a language model with full, local or compressed attention."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bigram model, which predicts each token from the previous one: a baseline for a language model's perplexity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Continues a text with a language model."""
 
-from __future__ import annotations
-
 import torch
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints

@@ -1,7 +1,5 @@
 """Memory and time of attention as a function of text length."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args

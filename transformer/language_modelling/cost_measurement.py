@@ -1,7 +1,5 @@
 """Measures how much memory and time attention takes on the current machine."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 

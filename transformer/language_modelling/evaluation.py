@@ -1,7 +1,5 @@
 """Measures how well a language model and count-based baselines predict texts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

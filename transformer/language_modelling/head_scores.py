@@ -4,8 +4,6 @@ An induction head looks at the token after an earlier occurrence of the current 
 Learning and Induction Heads"). This works because a head in a lower layer has copied each token to the next position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Run types (requests) that a language model answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A text's probability: the product of each token's probability given all previous tokens."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Traces a language model while it reads or continues a text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence, Set
 
 import numpy as np

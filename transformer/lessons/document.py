@@ -1,7 +1,5 @@
 """Parses a lesson's TOML file into unchecked fields."""
 
-from __future__ import annotations
-
 import reprlib
 import tomllib
 from typing import Any

@@ -1,7 +1,5 @@
 """Parses a lesson step's figure, and checks that everything the figure names exists in the model and the sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from inspect import Parameter, signature
 from typing import Any

@@ -1,7 +1,5 @@
 """Wraps the measurement of a claim as a `Run`, so that results are cached like those of model runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Finds lesson files: the built-in ones, and a teacher's own in the folder `lessons` of the working directory."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

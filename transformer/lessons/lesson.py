@@ -1,7 +1,5 @@
 """Parses and validates lessons: TOML files of three to seven steps. For the format, see docs/lessons.md."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Names the places in a lesson's figure, such as cells and bars, and checks that they show the lesson's values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Fills a lesson step with values measured on the model, and checks lessons against the model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

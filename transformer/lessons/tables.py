@@ -1,7 +1,5 @@
 """Computes the numeric figures of lessons, which pages show as tables, bars or tiles."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A lesson file is untrusted. Only value names and a few number formats are allowe
 are not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from string import Formatter

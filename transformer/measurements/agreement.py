@@ -1,7 +1,5 @@
 """Measures whether attribution methods agree over many sentences, with confidence intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Aligns many sentence pairs in batches, and scores the alignments against human alignments."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Trains language models that differ only in their type of attention (such as full or local), and measures losses."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -5,8 +5,6 @@ used, for two reasons. The saved state covers the file up to a line, so results 
 should not be read further ahead than the workers need.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

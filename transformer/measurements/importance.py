@@ -1,7 +1,5 @@
 """Measures the effect of switching off each head over many sentences, with confidence intervals."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

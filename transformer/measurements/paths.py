@@ -1,7 +1,5 @@
 """Measures over many sentences how well attribution graphs predict the effects of cutting edges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice

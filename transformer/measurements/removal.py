@@ -1,7 +1,5 @@
 """Records a model's BLEU and chrF as heads are removed cumulatively."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scaled dot-product attention, multi-head self-attention and cross-attention."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

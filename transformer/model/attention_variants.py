@@ -4,8 +4,6 @@ Source: "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3. Que
 values and the key/value cache are as in full attention.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Local attention: a text is cut into blocks, and each block is processed as if it were a separate text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

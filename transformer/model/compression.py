@@ -1,7 +1,5 @@
 """Shortens keys and values, so that attention to a long text takes less time and memory."""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 

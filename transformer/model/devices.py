@@ -1,7 +1,5 @@
 """Finds the devices of this machine that a model can run on, and explains device errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache

@@ -4,8 +4,6 @@
 `transformer.config.Positions`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

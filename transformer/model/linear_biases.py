@@ -3,8 +3,6 @@
 Press et al. 2022, "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation".
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Attention masks. True means that the query can see the key; in torch's key_padding_mask it means the opposite."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Counts the parameters of each part of a Transformer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Positional encodings, which give a Transformer the order of its tokens."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Collects the tensors of one model run, for the trace."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 

@@ -3,8 +3,6 @@
 The model adds this table in float32 (`transformer.model.positions`); `transformer.analysis.positions` measures it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Changes to the values at one site, for all texts of a batch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Creates a model without drawing random weights for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

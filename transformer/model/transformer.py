@@ -1,7 +1,5 @@
 """The Transformer: an encoder-decoder, or one of its stacks alone."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import cast

@@ -1,7 +1,5 @@
 """Encodes source texts, and runs the decoder on the result to generate or trace translations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """`Runs` objects that wrap a model, with or without a cache of results."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from transformer.values.run import Result, Run, Runs

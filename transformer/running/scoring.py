@@ -3,8 +3,6 @@
 Letters: N variants, S source tokens, T target tokens, L layers, H heads, V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain

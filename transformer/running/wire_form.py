@@ -3,8 +3,6 @@
 Requests to a model server and saved experiments contain runs in this wire form. Both are untrusted.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_origin

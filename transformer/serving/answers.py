@@ -4,8 +4,6 @@ Results are encoded field by field, arrays as data type, shape and raw bytes. No
 floats hardly get smaller. Answers contain only numbers and text, no code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """Reads an HTTP request body, up to a size limit."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 from transformer.serving.protocol import MAX_BYTES

@@ -1,7 +1,5 @@
 """A translator whose model runs on a server."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed

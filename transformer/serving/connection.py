@@ -1,7 +1,5 @@
 """Sends HTTP requests to a model server, over persistent connections."""
 
-from __future__ import annotations
-
 import selectors
 import socket
 import threading

@@ -1,7 +1,5 @@
 """A lock for a replica's model, which a long run releases between its steps."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

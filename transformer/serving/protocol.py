@@ -5,8 +5,6 @@ GET /identity returns the server's identity, and POST /run requests a run. Both 
 version.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -3,8 +3,6 @@
 Import this module only where Ray is needed: the import takes seconds, and Ray is not installed by default.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from typing import Any

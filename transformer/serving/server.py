@@ -4,8 +4,6 @@ No other module needs Ray Serve. A Ray configuration file can name `transformer.
 runs the server on this machine, or on the cluster in the environment variable RAY_ADDRESS.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

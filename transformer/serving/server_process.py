@@ -1,7 +1,5 @@
 """Tunes garbage collection and memory use for a long-running server process that keeps models in memory."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import time

@@ -1,7 +1,5 @@
 """Answers HTTP requests with a translator, independently of the HTTP server used."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs the model of a training snapshot on one task item, and records the answer and the attention weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Saves and loads task training runs as archives of numpy arrays."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from pathlib import Path

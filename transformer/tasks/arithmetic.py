@@ -1,7 +1,5 @@
 """Arithmetic tasks: addition of three-digit numbers, and addition modulo a prime."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Finds and describes events in a training run, such as the step at which an induction head forms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 

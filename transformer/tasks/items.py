@@ -1,7 +1,5 @@
 """Samples training and held-out items for a task from a seed; no held-out item occurs in a training batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Measures a model on task items: loss, exact matches, head scores and attention."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Optimisers for task training runs, all of which implement `StepOptimizer`."""
 
-from __future__ import annotations
-
 import math
 
 import torch

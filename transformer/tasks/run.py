@@ -3,8 +3,6 @@
 Dimensions: P parameters, L layers, H heads, S source tokens, T target tokens. S and T include the start or end symbol.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 

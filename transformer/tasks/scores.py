@@ -3,8 +3,6 @@
 Dimensions: N items, L layers, H heads, S source tokens, T target tokens; each side's last token is the end symbol.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

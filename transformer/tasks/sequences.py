@@ -1,7 +1,5 @@
 """Tasks on letters: copy, reverse, sort, and repeat a pattern."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable
 

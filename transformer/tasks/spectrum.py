@@ -1,7 +1,5 @@
 """Fourier spectrum of number embeddings in modular addition; does not need torch."""
 
-from __future__ import annotations
-
 import numpy as np
 
 # Number of strongest frequencies to report; a model that has learned modular addition uses about this many.

@@ -1,7 +1,5 @@
 """Interface of a task: a random generator of items, and the one correct answer to each item."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Trains on a task in slices, so that a page can show progress, stop training, and let other users compute."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

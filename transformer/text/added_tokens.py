@@ -1,7 +1,5 @@
 """Parses the added tokens of a Hugging Face tokenizer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Special tokens before and after a text, such as language codes and start symbols."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

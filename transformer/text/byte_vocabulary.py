@@ -1,7 +1,5 @@
 """Parses the files of a byte-level BPE tokenizer: tokenizer.json, or the older vocab.json with merges.txt."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Unicode normalisation of training data and typed text: maps equivalent characters to one form."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache

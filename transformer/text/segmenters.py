@@ -1,7 +1,5 @@
 """Common interface to the tokenizer libraries of imported models, sentencepiece and tokenizers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Protocol

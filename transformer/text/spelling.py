@@ -1,7 +1,5 @@
 """UTF-8 automaton that decides which tokens may follow each other, so that generated text has only whole characters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from functools import cached_property
 

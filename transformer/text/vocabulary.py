@@ -1,7 +1,5 @@
 """Common interface of all vocabularies, and functions for special tokens, language codes and token labels."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

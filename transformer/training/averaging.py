@@ -1,7 +1,5 @@
 """Weight averaging, over checkpoints of one training run or over models that started from the same weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`TrainConfig`: the settings of a training run, stored with the run and exposed as command-line options."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, fields
 from typing import Any

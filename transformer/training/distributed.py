@@ -1,7 +1,5 @@
 """Communication between training processes, for a single process or several started by torchrun."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Training loss: summed cross-entropy with label smoothing."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

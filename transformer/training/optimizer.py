@@ -1,7 +1,5 @@
 """Optimiser for training: Muon and AdamW with a common learning rate and gradient clipping."""
 
-from __future__ import annotations
-
 import math
 
 import torch

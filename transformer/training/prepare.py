@@ -1,7 +1,5 @@
 """Prepares training data: turns files of sentence pairs into the run folder of a translation or language model."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Sequence

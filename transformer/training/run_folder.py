@@ -1,7 +1,5 @@
 """A training run's folder: prepared data, the state to resume from, and the latest checkpoints."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

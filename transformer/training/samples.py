@@ -1,7 +1,5 @@
 """Translates sample sentences for a model card, and checks the translations for expected names and numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

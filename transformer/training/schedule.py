@@ -1,7 +1,5 @@
 """Learning-rate schedule of a training run."""
 
-from __future__ import annotations
-
 
 def trapezoid(step: int, *, steps: int, warmup: int, cooldown: float) -> float:
     """Return the learning-rate factor at a step: linear warm-up, a plateau, then linear decay to 0.

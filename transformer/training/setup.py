@@ -1,7 +1,5 @@
 """Bundles a model with data and loss, so that `Trainer` can treat translation and language models alike."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sends the first process's saved state to all processes of a distributed training run."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """Computes a model's size without building the model, and checks that memory suffices for training."""
 
-from __future__ import annotations
-
 from transformer.checkpoints.memory import gigabytes
 from transformer.config import TransformerConfig
 

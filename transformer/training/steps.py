@@ -1,7 +1,5 @@
 """Training steps for any model: gradient of the mean loss, learning-rate schedule, and optimiser step."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext

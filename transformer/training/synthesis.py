@@ -1,7 +1,5 @@
 """Creates synthetic training pairs: one side is real text, the other is a model's translation."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The training loop: takes steps, saves checkpoints to resume from, and averages the last checkpoints."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Counts how many words in a text are a single token in a vocabulary."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Adapts a trained model's weights to another vocabulary, so that training need not start from random weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

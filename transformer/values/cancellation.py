@@ -1,7 +1,5 @@
 """Cancellation and progress of model runs: the caller sets callbacks, and the run calls them after each step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Decoding settings: the method, its parameters and their limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

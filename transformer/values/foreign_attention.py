@@ -4,8 +4,6 @@ Letters: B texts in a batch, L layers, H heads. Nothing is guessed: an input tha
 rejected with a message that says what to do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Converts tokens from other tokenizers to `Token` objects, each with its character span in the text."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The three kinds of attention of an encoder-decoder Transformer, and its two stacks."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 from transformer.config import Kind as Kind

@@ -4,8 +4,6 @@ Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Medi
 "Towards Best Practices of Activation Patching".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any, Literal, get_args

@@ -1,7 +1,5 @@
 """Defines `Token`: a token's id, text, span and role, with a spelling that does not depend on the vocabulary."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -4,8 +4,6 @@ Letters: L decoder layers, H heads, S source tokens, T steps, N hypotheses in a 
 C candidates.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
 

@@ -3,8 +3,6 @@
 Letters: H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Charts of the model's learning curve: loss and translation quality over the training steps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from io import StringIO
 

@@ -1,7 +1,5 @@
 """Charts of the word alignment: the source token that corresponds to each target token, based on cross-attention."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

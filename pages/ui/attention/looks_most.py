@@ -1,7 +1,5 @@
 """The bet on an attention page: which word gets the most attention on average over all heads?"""
 
-from __future__ import annotations
-
 import numpy as np
 
 from attention_atlas.browser.labels import column_labels, disambiguate, output_label, row_labels

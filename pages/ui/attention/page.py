@@ -1,7 +1,5 @@
 """Layout shared by the three attention pages. Each page shows one attention kind."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Shows one entry of a gradient, computed by hand, by autograd and by finite difference, and as a sum of terms."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

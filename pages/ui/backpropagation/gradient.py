@@ -1,7 +1,5 @@
 """Lists all gradients of the backward pass, and shows the chosen one with its formula and values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Converts a gradient into a matrix with row and column labels. Pure functions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Gradients are computed for one user at a time; meanwhile, other users can still translate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

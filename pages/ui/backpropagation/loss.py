@@ -1,7 +1,5 @@
 """Controls for the loss to differentiate: the translation step, or all steps, and the label smoothing."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from attention_atlas.browser.token_labels import token_label

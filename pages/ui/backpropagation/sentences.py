@@ -1,7 +1,5 @@
 """Explanations of each stage of the backward pass, one sentence each. Pure functions."""
 
-from __future__ import annotations
-
 # A key of this dictionary is the full key of a stage, or the last part of the keys of several stages.
 SENTENCES = {
     "logits": "The gradient at each token's logit is its probability p; for the correct token, p − 1.",

@@ -1,7 +1,5 @@
 """Charts of gradient norms across the layers, in the trained model and in untrained pre-norm and post-norm models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Shows the answer widgets of a bet or lesson question: one button per choice, or a box for a number."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

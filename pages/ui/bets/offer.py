@@ -1,7 +1,5 @@
 """Offers a page's bet in one line; once the user accepts, shows the question, the verdict, the reason and the score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from importlib import import_module
 from zlib import crc32

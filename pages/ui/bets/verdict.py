@@ -1,7 +1,5 @@
 """Judges whether an answer to a question is right, close or wrong. Pure functions."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from pages.ui.params.lessons import SHOWN

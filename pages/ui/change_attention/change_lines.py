@@ -1,7 +1,5 @@
 """Generates Python code that reproduces the user's changes. Pure functions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pages.ui.change_attention.resolution import given_rows

@@ -1,7 +1,5 @@
 """Shows the attention editor and the list of the user's changes."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from attention_atlas.browser.labels import SHORT_TITLES

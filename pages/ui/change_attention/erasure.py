@@ -1,7 +1,5 @@
 """Controls that erase words from the sentence and from the translation."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from attention_atlas.browser.labels import disambiguate

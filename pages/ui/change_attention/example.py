@@ -1,7 +1,5 @@
 """The page's example: in every head, one word attends only to one other word, and this changes the translation."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import streamlit as st

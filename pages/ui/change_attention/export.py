@@ -1,7 +1,5 @@
 """Exports the page's numbers as CSV and JSON, with all facts that are needed to reproduce them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pages.ui.change_attention.change_lines import change_lines

@@ -1,7 +1,5 @@
 """Applies and undoes changes: edits of attention rows, and erased words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

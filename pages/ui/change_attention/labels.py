@@ -1,7 +1,5 @@
 """Descriptions of edits in plain English. Pure functions."""
 
-from __future__ import annotations
-
 from attention_atlas.browser.labels import TITLES, disambiguate
 from attention_atlas.browser.token_labels import isolate, label_without_space, token_label
 from pages.ui.params.change_attention import Edit, EditParams, Span

@@ -1,7 +1,5 @@
 """The bet of the "Change what it looks at" page: make the model write a given word that is not in its translation."""
 
-from __future__ import annotations
-
 import re
 
 from pages.ui.bets.offer import show_challenge

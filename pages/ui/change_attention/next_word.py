@@ -1,7 +1,5 @@
 """Shows the probabilities of the next word before and after the user's changes, and a sentence that compares them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

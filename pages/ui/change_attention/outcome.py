@@ -1,7 +1,5 @@
 """Translates with the user's changes, and compares the result with the original translation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Converts the user's edits, which may cover whole words, into interventions on tokens."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shows buttons that save tables as CSV and JSON and traces as NPZ, and expanders with Python code."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from io import BytesIO

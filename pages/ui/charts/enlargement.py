@@ -1,7 +1,5 @@
 """Enlarges charts for lecture mode, so that text is legible from the back of a lecture hall. Pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, TypeVar
 

@@ -3,8 +3,6 @@
 Plotly renders thousands of cells as one image. For a few hundred cells, use `pages.ui.charts.matrix`.
 """
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Combines Altair charts into a layered chart. Pure functions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt

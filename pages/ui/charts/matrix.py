@@ -1,7 +1,5 @@
 """Altair heatmaps of small arrays, and tables of an attention map's weights. Pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Table and bar chart of next-token probabilities, to compare model runs. Pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import altair as alt

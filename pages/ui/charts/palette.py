@@ -1,7 +1,5 @@
 """Colours of all figures, from the palette file shared with the JavaScript components. Pure functions."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 

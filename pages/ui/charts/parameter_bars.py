@@ -1,7 +1,5 @@
 """Bar chart of the number of parameters in each part of a model. Pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from textwrap import wrap
 

@@ -1,7 +1,5 @@
 """Charts of several series: the colour of each, and lines in front of the range of random orders. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

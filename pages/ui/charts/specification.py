@@ -4,8 +4,6 @@ Altair builds each template once; each sentence only fills in the values. Buildi
 15 ms, longer than the rest of a page, and validation takes another 15 ms. Tests validate the charts instead.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field

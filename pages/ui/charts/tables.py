@@ -1,7 +1,5 @@
 """Builds and shows tables, mostly of the values in a figure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

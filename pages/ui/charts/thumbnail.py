@@ -1,7 +1,5 @@
 """Renders arrays as small images, with one colour per value. Pure functions."""
 
-from __future__ import annotations
-
 import base64
 import io
 

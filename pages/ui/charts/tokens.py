@@ -1,7 +1,5 @@
 """Builds a strip of coloured cells and a table, which show the probabilities of a text's tokens. Pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Shows what one word attends to in each layer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

@@ -3,8 +3,6 @@
 Metrics are measured on the current sentence and, for some models, averaged over many sentences.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Scatter plot of heads; points have a name where there is room."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import altair as alt

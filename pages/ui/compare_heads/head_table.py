@@ -1,7 +1,5 @@
 """Table of all heads, in which clicking a row opens the head."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Scatter plot and dendrogram of the heads of one attention kind; heads with similar attention are close together."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """Shows two heads, A and B, side by side on one or two texts, and the difference between their maps."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

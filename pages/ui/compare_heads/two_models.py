@@ -1,7 +1,5 @@
 """Matches the heads of two translators one to one, by the similarity of their attention."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 

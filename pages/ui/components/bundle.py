@@ -1,7 +1,5 @@
 """Registers JavaScript components with Streamlit so that browsers load each script as a separate file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 There is also an editor, in which clicking or dragging on a cell changes the attention of the cell's row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

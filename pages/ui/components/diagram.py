@@ -1,7 +1,5 @@
 """The clickable diagram of the Transformer, with the words of a sentence and the attention links between them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Every saved figure contains the experiment. One button saves the experiment as a
 runs, of this page or from a file, and compares the results.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -4,8 +4,6 @@ The browser makes all files, including PDFs, and never sends an image to the ser
 larger than a whole page, so they are only sent when needed.
 """
 
-from __future__ import annotations
-
 import tomllib
 import zlib
 from functools import cache

@@ -3,8 +3,6 @@
 The browser already has the maps that the page shows. All other data is sent last, after the page is complete.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 

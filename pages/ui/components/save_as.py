@@ -3,8 +3,6 @@
 The browser converts the figure on the screen (assets/figures/), so a figure and its file always match.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Shows maps side by side. When the user hovers over a cell, the same cell is highlighted in all maps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Server side of the state shared with JavaScript components. The browser side is assets/shared/synced_state.js."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Streamlit's own text box loses unsubmitted text when the user leaves the page. I
 stores the typed text, and the session stores the submitted text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Moves the keyboard focus to a Streamlit text box, which Streamlit itself cannot do."""
 
-from __future__ import annotations
-
 from pages.ui.components.bundle import component
 
 draw_focus = component("text_focus/text_focus")

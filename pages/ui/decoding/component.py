@@ -1,7 +1,5 @@
 """JavaScript component that shows how a text is decoded. The browser receives all steps in one message."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Compares greedy decoding, beam search and sampling on one sentence."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

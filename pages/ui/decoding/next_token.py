@@ -1,7 +1,5 @@
 """The bet on the "Decoding step by step" page: at the least certain step, which token is second most likely?"""
 
-from __future__ import annotations
-
 import numpy as np
 
 from attention_atlas.browser.labels import disambiguate

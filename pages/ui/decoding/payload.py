@@ -1,7 +1,5 @@
 """Encodes a decoded text for the browser: the steps with their candidates, and the attention of every head."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Shows the gallery's exhibits: heads with a describable behaviour, and sentences that illustrate each head best."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

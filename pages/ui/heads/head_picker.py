@@ -1,7 +1,5 @@
 """Widgets that choose an attention kind, layer and head on pages without the attention browser."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

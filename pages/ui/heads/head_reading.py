@@ -1,7 +1,5 @@
 """Protocols for a text that a model has read. Pages about heads use them to support every type of model."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from pages.ui.heads.kinds import HeadMaps

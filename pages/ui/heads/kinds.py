@@ -1,7 +1,5 @@
 """The pages that show attention maps, and links and buttons that open a head on these pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath

@@ -1,7 +1,5 @@
 """Shows a paragraph in which the names of heads are links."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """Draws an attribution graph: layers from bottom to top, source on the left, prefix on the right. Pure functions."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """Shows the attribution graph of a predicted token, and predicted and measured effects of the graph's paths."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

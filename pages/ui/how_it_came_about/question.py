@@ -1,7 +1,5 @@
 """The predicted token that the page explains, and names for the model components that contribute to the token."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

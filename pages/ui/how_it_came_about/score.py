@@ -1,7 +1,5 @@
 """Explains why a head attends to a token: splits an attention score into terms, one per pair of model components."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

@@ -1,7 +1,5 @@
 """Tables of an attribution graph as drawn: nodes with coordinates, paths, and edges from biases. Pure functions."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 import numpy as np

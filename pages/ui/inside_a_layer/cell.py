@@ -1,7 +1,5 @@
 """Shows, step by step, how one cell of an attention map is computed."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """Attention map and select boxes with which the user picks a cell; a summary of the cell, and links to other pages."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """Tables of the calculations that produce one cell of an attention map. Pure functions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

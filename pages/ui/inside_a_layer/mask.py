@@ -1,7 +1,5 @@
 """Shows the decoder's mask: the triangular shape, the effect on attention scores, and what happens without a mask."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

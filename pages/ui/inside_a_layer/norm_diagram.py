@@ -1,7 +1,5 @@
 """Diagram of a sub-layer with a residual connection and a layer norm. Pure functions."""
 
-from __future__ import annotations
-
 import altair as alt
 
 from pages.ui.charts.layers import layer_charts

@@ -1,7 +1,5 @@
 """Shows how many parameters each part of a model has: the app's model, or a configuration chosen by the user."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

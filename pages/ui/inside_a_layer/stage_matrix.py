@@ -1,7 +1,5 @@
 """Converts the array of a model stage, whatever its shape, into a matrix with labels. Pure functions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Explanations of each stage of the model, one or two plain sentences each. Pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from transformer.text.languages import Languages

@@ -1,7 +1,5 @@
 """Shows a sentence at every stage of the model: one stage in full, and all stages of a section as small cards."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

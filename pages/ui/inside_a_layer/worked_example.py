@@ -1,7 +1,5 @@
 """The well-known worked example of scaled attention: two scores, divided by √K, become weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

@@ -1,7 +1,5 @@
 """Shows how the language model continues a text: the new tokens with their probabilities, and the maps of all heads."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """Shows previous-token, induction and duplicate-token heads, which the model reveals on repeated random patterns."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

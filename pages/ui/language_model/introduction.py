@@ -1,7 +1,5 @@
 """Introduces the language model in one sentence."""
 
-from __future__ import annotations
-
 import re
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Shows how probable texts are according to the language model, token by token and in total."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import partial

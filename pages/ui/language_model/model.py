@@ -1,7 +1,5 @@
 """Lets the user choose a language model, and loads it from a folder."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.ui.params.language_model import LanguageModelParams

@@ -1,7 +1,5 @@
 """A text that the language model continues, with the continuation and the results of the model run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Form for the decoding settings of the language model: the method and its numeric parameters."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.ui.language_model.model import language_model_choice

@@ -1,7 +1,5 @@
 """Shows, step by step, how the language model continues a text: tokens read, token predicted, and other candidates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

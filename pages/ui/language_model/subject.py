@@ -1,7 +1,5 @@
 """Lets the user choose whose heads a page shows: the translator's, a language model's, or those in a file."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from attention_atlas.browser.payload import AlsoNamed

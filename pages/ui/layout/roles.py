@@ -5,8 +5,6 @@ words of the figure, or as an aside; unmarked elements are explanations or contr
 enlarges elements by role. Charts, tables and components call `is_lecture_mode`.
 """
 
-from __future__ import annotations
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 

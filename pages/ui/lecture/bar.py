@@ -1,7 +1,5 @@
 """The lecturer's controls, on every page: lecture mode, slides, and the page's QR code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Creates QR codes of page URLs for the audience's phones. Pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlencode, urlsplit

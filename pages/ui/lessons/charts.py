@@ -1,7 +1,5 @@
 """Altair charts for the figures of lessons, made from tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

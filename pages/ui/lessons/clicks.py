@@ -1,7 +1,5 @@
 """Decides whether a click in a lesson's attention map is the right one, and comments on a wrong one."""
 
-from __future__ import annotations
-
 from attention_atlas.browser.labels import column_labels, place_of, row_labels
 from pages.ui.lessons.figures import first_choice, pinned_row
 from pages.ui.lessons.measured_step import MeasuredStep

@@ -1,7 +1,5 @@
 """Shows the figure of a lesson step: an attention map, a chart or a table."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Exports a lesson as one HTML file that works offline: a worksheet to print, or the lesson with interactive maps."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Iterator

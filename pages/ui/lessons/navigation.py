@@ -1,7 +1,5 @@
 """Navigation buttons below a lesson step: "Show me", "Back", and "Next"."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import streamlit as st

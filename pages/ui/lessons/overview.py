@@ -1,7 +1,5 @@
 """The list of lessons, with the user's progress."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

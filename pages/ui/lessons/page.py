@@ -1,7 +1,5 @@
 """Shows one step of a lesson: text and question on the left, the figure on the right."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables behind the figures of lessons, for the page, worksheets and downloads."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

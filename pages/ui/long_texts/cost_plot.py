@@ -1,7 +1,5 @@
 """Plots the measured cost of attention against text length, on logarithmic axes, and describes the slopes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

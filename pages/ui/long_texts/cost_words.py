@@ -1,7 +1,5 @@
 """Describes the measured costs of attention in plain English."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from pages.ui.long_texts.names import NAMES

@@ -1,7 +1,5 @@
 """The recorded measurement of attention costs, and a button that measures the costs on this machine."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

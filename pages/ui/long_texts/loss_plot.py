@@ -1,7 +1,5 @@
 """Plots the held-out losses of small models that differ only in the kind of attention."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 import streamlit as st

@@ -1,7 +1,5 @@
 """Loads the small language models of the "Long texts" page, one for each kind of attention."""
 
-from __future__ import annotations
-
 from pages.ui.runs.inference import MODEL_LOCK, RUNS
 from pages.ui.runs.models import LOADING_LOCK
 from pages.ui.runs.script_runs import SCRIPT_RUNS

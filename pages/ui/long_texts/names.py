@@ -1,7 +1,5 @@
 """Names, colours and point shapes of the three kinds of attention."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Shows the attention maps of a text typed by the user, with full, local and compressed attention."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Offers to measure the loaded model over many sentences, and returns measurements that are already recorded."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing

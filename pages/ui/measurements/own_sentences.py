@@ -1,7 +1,5 @@
 """Measures every head's effect on each of the user's own sentences, and shows tables of means and 95% intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 from time import monotonic

@@ -1,7 +1,5 @@
 """The predicted token that the user asks about, shared by several pages of the "Ask" section."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

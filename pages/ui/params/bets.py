@@ -1,7 +1,5 @@
 """URL parameters of a bet, which is a question that users answer before they see the result."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, matching, one_of

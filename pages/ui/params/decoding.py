@@ -1,7 +1,5 @@
 """URL parameters of the "Decoding step by step" page: the decoding settings, and what the page shows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

@@ -1,7 +1,5 @@
 """URL parameters of the "How it came about" page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

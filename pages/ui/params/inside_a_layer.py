@@ -1,7 +1,5 @@
 """URL parameters of the "Inside a layer" page, except layer, head and cell, which are in `AttentionParams`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, decimal, integer, matching, one_of

@@ -1,7 +1,5 @@
 """URL parameters of the "Long texts" page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, index, one_of, typed_text

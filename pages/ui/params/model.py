@@ -1,7 +1,5 @@
 """URL parameter for the translation model that all pages use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, matching

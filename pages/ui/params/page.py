@@ -1,7 +1,5 @@
 """Entries of the page registry: a page, and the parts of a page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module

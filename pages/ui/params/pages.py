@@ -5,8 +5,6 @@ pages/ui/params/NAME.py. The navigation, the part selector, the README's table a
 from this registry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

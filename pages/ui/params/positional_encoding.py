@@ -1,7 +1,5 @@
 """URL parameters of the "Positional encoding" page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, integer, integers, one_of

@@ -1,7 +1,5 @@
 """URL parameter for the user's list of sentences, used only in the URLs of slides."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, typed_text

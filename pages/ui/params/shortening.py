@@ -1,7 +1,5 @@
 """Shortens texts that are too long for a URL."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from urllib.parse import quote_plus, unquote_plus, urlencode

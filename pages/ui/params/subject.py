@@ -1,7 +1,5 @@
 """URL parameter that says whose heads are shown: the translator's, a language model's, or those in a file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, one_of

@@ -1,7 +1,5 @@
 """URL parameters of the "Training lab" page: the training settings, and which training step and heads to show."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

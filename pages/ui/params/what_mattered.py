@@ -1,7 +1,5 @@
 """URL parameters of the "What mattered" page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

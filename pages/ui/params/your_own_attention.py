@@ -1,7 +1,5 @@
 """URL parameters of the "Your own attention" page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.ui.params.attention import AttentionParams

@@ -1,7 +1,5 @@
 """Grid with the effect of every single patch at one site of the model, and controls that choose a patch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels of the Patch page: sites, sentences, tokens and the cells of the grid. Pure."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from attention_atlas.browser.token_labels import label_without_space, token_label

@@ -1,7 +1,5 @@
 """The outcome of a patch: the translation, the effect in both directions, and the cells that the patch can reach."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

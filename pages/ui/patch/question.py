@@ -1,7 +1,5 @@
 """Controls for the patching question: sentence B, the decoding step, and the two next tokens to compare."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

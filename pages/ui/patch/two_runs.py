@@ -1,7 +1,5 @@
 """Shows the model runs on sentences A and B as grids; dragging a cell onto the other grid patches that value."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

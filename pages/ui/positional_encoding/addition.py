@@ -1,7 +1,5 @@
 """Compares adding positional encodings to embeddings with concatenating the two: vector norms and parameter counts."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

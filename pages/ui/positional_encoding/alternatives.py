@@ -1,7 +1,5 @@
 """Alternatives to sinusoidal positional encoding: learned, rotary, linear biases, or none."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """Plots chosen dimensions of the positional encoding by position, with and without dropout."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

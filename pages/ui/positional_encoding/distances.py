@@ -1,7 +1,5 @@
 """Shows two properties of sinusoids: dot products depend only on the offset, and a rotation shifts any position."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

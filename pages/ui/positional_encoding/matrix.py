@@ -1,7 +1,5 @@
 """Shows positional encodings as a matrix, with sines and cosines interleaved and with all sines before all cosines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

@@ -1,7 +1,5 @@
 """Figures about pairs of positions: a map of all pairs, and lines over the offset between two positions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Shuffles the words of a text, and finds each token's original position."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests whether word order matters: shuffles the user's sentence, and switches positional encoding off."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Lets the user choose the translation model and the device, and loads the model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

@@ -4,8 +4,6 @@ The session holds the list, the browser keeps a copy for reloads (assets/sentenc
 The current position is not stored, because the sentence in the URL determines it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The data for the Translate page's diagram: attention thumbnails, and the links between words."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sentence pairs that differ in one word, and texts that describe what that word changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher

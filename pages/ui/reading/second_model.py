@@ -1,7 +1,5 @@
 """Lets the user choose a second translation model for the same sentence, and matches the two models' heads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary

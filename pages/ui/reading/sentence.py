@@ -1,7 +1,5 @@
 """The sentence form: the user types or picks a sentence, and the chosen model translates it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

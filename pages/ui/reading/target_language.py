@@ -4,8 +4,6 @@ The codes are part of the stored text and of the URL, because the model reads th
 codes, and a new sentence keeps the current codes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

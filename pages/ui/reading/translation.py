@@ -1,7 +1,5 @@
 """Shows the translation with remarks, and a box for entering another translation."""
 
-from __future__ import annotations
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 

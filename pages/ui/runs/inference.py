@@ -1,7 +1,5 @@
 """Model runs, each computed once and shared by all users who request it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

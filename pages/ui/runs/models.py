@@ -1,7 +1,5 @@
 """Loads models once and shares them among all users."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exception that ends a page after an error message."""
 
-from __future__ import annotations
-
 
 class PageEnd(Exception):
     """Raised to end a page early; the router catches the exception.

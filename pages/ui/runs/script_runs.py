@@ -1,7 +1,5 @@
 """Global lock: one page script runs at a time, in order of arrival."""
 
-from __future__ import annotations
-
 from pages.ui.runs.shared import place_shown
 from pages.ui.runs.turns import Turns
 

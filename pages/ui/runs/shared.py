@@ -4,8 +4,6 @@
 thousand, and any browser can clear it with one message.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 import threading

@@ -4,8 +4,6 @@ Streamlit would send a component's script with each message: half a megabyte for
 fetched once and then cached by browsers and proxies.
 """
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 from starlette.responses import Response

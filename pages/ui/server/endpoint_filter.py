@@ -4,8 +4,6 @@
 rejected request and message to a real server.
 """
 
-from __future__ import annotations
-
 from google.protobuf.message import DecodeError
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse

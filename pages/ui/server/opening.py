@@ -1,7 +1,5 @@
 """Adds an opening screen to Streamlit's HTML document, which is visible until the first page appears."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from string import Template
 

@@ -4,8 +4,6 @@ A new process imports torch, loads the model and compiles the pages' rendering c
 user would wait ten seconds for this, as would all users who arrive meanwhile.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator

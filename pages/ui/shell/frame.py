@@ -1,7 +1,5 @@
 """Renders the frame around every page: styles, the area for waiting messages, and the navigation."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from datetime import timedelta
 

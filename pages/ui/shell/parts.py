@@ -1,7 +1,5 @@
 """The control that switches between the parts of a page."""
 
-from __future__ import annotations
-
 from pages.ui.params.fields import Params
 from pages.ui.params.pages import PAGES
 from pages.ui.state import session

@@ -1,7 +1,5 @@
 """Registers the pages with Streamlit, and runs the page that the user has chosen."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Form for choosing a model configuration."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.ui.params.architecture import ArchitectureParams

@@ -1,7 +1,5 @@
 """Binds widgets to URL parameters: a widget shows the parameter's value and stores the user's changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from zlib import crc32

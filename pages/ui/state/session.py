@@ -7,8 +7,6 @@ No session-state key of this module belongs to a widget, because Streamlit forge
 Instead, a widget shows a value of the session, and the widget's callback changes that value (`pages.ui.state.bind`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Computes how the state changes with an opened URL, another sentence or translation, and another page. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

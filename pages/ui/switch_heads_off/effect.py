@@ -1,7 +1,5 @@
 """Shows the effect of switching heads off: both translations, and the change at every step of the original."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Offers an example to start with: a few heads whose removal changes the translation."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.ui.heads.kinds import head_title

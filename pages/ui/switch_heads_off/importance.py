@@ -1,7 +1,5 @@
 """Shows every head's importance for the sentence, measured by removing each head and estimated from a gradient."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shows how the attention in later layers changes when heads are switched off."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES

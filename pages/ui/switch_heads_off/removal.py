@@ -1,7 +1,5 @@
 """Shows how many heads the model needs, by removing more and more of them, for one sentence and over many."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

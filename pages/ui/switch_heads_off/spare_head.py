@@ -1,7 +1,5 @@
 """The bet of "Switch heads off": which head can be removed at the least cost?"""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pages.ui.bets.bet import Bet, BetAnswer, answer_of_worth

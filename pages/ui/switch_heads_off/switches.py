@@ -1,7 +1,5 @@
 """Shows a switch for every head, in a JavaScript component, and controls for what replaces a head's output."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

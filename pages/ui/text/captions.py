@@ -1,7 +1,5 @@
 """Writes the captions below attention maps, which explain how to read a map and describe the head's behaviour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

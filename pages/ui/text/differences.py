@@ -1,7 +1,5 @@
 """Marks the differences between two texts."""
 
-from __future__ import annotations
-
 import re
 from difflib import SequenceMatcher
 

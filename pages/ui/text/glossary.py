@@ -3,8 +3,6 @@
 Regenerate the document with: python -m pages.ui.text.glossary > docs/glossary.md
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

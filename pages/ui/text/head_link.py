@@ -1,7 +1,5 @@
 """A link to an attention head within a text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from transformer.values.trace import Kind

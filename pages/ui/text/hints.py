@@ -1,7 +1,5 @@
 """Hints about possible errors in a translation by the built-in model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Escapes text from users, so that Markdown shows the text literally."""
 
-from __future__ import annotations
-
 import re
 
 from attention_atlas.browser.token_labels import isolate

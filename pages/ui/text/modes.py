@@ -1,7 +1,5 @@
 """Display names of the modes, which say what replaces the output of a head that is off."""
 
-from __future__ import annotations
-
 from transformer.values.interventions import Mode
 
 MODES: dict[Mode, str] = {

@@ -1,7 +1,5 @@
 """Number formats and the rounding of weights that all figures, tables and exports share."""
 
-from __future__ import annotations
-
 import numpy as np
 
 DECIMALS = 4

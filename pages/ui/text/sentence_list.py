@@ -1,7 +1,5 @@
 """Parses a sentence list that a user has pasted or loaded. The text is untrusted, so its size is limited."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from transformer.text.normalisation import replace_surrogates

@@ -1,7 +1,5 @@
 """Removes the server's folder names from texts shown to users."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The letters in array shapes such as [T, D]: their meanings, the sizes they stand for, and token labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from attention_atlas.browser.token_labels import token_label

@@ -1,7 +1,5 @@
 """Detects the language of a text from its script and its function words."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A training run as an animation: a JavaScript component that receives all snapshots at once and plays them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Form for training settings, with limits that keep training short."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

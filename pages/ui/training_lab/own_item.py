@@ -1,7 +1,5 @@
 """Lets the user type an item, and shows the model's answer at the chosen training step."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES

@@ -1,7 +1,5 @@
 """Live training: a Streamlit fragment that reruns periodically and trains for a short time slice each time."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Encodes a training run for the browser: losses, and the head scores and attention maps of every snapshot."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

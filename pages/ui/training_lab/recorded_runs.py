@@ -1,7 +1,5 @@
 """Loads recorded training runs, which pages replay without training."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from functools import cache
 from pathlib import Path

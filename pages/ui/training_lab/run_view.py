@@ -1,7 +1,5 @@
 """Shows a live or recorded training run: the animation, explanations, and a box for the user's own item."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

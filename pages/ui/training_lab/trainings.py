@@ -4,8 +4,6 @@ There are no training threads. A training run only continues when its page reque
 leaves the page, closes the browser or loses the network, the run simply stops, and nothing needs to be cleaned up.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Animation that follows one word through the model, as a component on the page and as an HTML file."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

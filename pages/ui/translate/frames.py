@@ -1,7 +1,5 @@
 """Frames of the animation that follows one word: texts, numbers, and links to pages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl

@@ -1,7 +1,5 @@
 """Compares the word rankings of the attribution methods, and tests a ranking by deleting words in its order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

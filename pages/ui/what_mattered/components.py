@@ -1,7 +1,5 @@
 """Shows every model component's direct contribution to the predicted word's logit, as sorted bars."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Exports the page's numbers as CSV and JSON files, with the settings needed to reproduce them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Guessing game for students: which word's removal changes the translation most?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

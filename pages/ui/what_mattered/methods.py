@@ -1,7 +1,5 @@
 """Titles and descriptions of the attribution methods for display."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pages.ui.text.number_format import typeset

@@ -1,7 +1,5 @@
 """The bet of "What mattered": which word's removal would change the translation most?"""
 
-from __future__ import annotations
-
 from attention_atlas.browser.token_labels import label_without_space
 from pages.ui.bets.bet import Bet, BetAnswer, answer_of_worth
 from pages.ui.reading.sentence import Reading

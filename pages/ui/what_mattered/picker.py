@@ -1,7 +1,5 @@
 """Controls that choose what to explain: a word, the whole translation, or why one word and not another."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from attention_atlas.browser.token_labels import entry_label

@@ -1,7 +1,5 @@
 """The attribution question: the prediction to explain, and the words that may have caused it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Shows how far the attribution methods agree over many sentences, measured in advance or on request."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 import streamlit as st

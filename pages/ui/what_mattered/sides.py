@@ -1,7 +1,5 @@
 """Compares, step by step, how much the prediction depends on the source and on the translation written so far."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

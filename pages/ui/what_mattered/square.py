@@ -1,7 +1,5 @@
 """Square heat map of Kendall's tau for every pair of attribution methods."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

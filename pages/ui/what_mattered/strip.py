@@ -1,7 +1,5 @@
 """The strip: a heat map of scores with a row per attribution method and a column per source or translated word."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

@@ -1,7 +1,5 @@
 """First part of the "What mattered" page: the scores of all attribution methods for the chosen word."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

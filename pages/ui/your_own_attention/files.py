@@ -1,7 +1,5 @@
 """Reads attention files written by other programs. Files are untrusted, so sizes, types and values are validated."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Shows attention maps from a file, and describes how the selected head behaves."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES

@@ -1,7 +1,5 @@
 """Loads the chosen attention file as an `OwnReading`, which pages about heads can use in place of a `Reading`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from tests.made_up_traces import made_up_trace as make_trace

@@ -1,7 +1,5 @@
 """Checks recomputed numbers on the shipped model, whose weights are larger than those of untrained models."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Models for which the cause of each predicted token is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

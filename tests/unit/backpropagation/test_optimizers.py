@@ -1,7 +1,5 @@
 """Compares every optimizer with its PyTorch counterpart over 100 steps in float64."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

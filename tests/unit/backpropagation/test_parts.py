@@ -1,7 +1,5 @@
 """Compares the backward pass of every model part with PyTorch's autograd and with central differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

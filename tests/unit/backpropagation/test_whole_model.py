@@ -1,7 +1,5 @@
 """Compares all gradients of an encoder-decoder with autograd, and some with central differences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

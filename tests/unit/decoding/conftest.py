@@ -1,7 +1,5 @@
 """An untrained model, and functions that run a search on it."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

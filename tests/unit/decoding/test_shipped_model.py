@@ -1,7 +1,5 @@
 """Compares the search methods on the shipped model."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 

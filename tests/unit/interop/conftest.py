@@ -1,7 +1,5 @@
 """Small Hugging Face Marian models with random weights, as folders and as the models that wrote them."""
 
-from __future__ import annotations
-
 import json
 import random
 import warnings

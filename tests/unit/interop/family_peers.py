@@ -1,7 +1,5 @@
 """Tiny random models of each family, with tokenizers that transformers writes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

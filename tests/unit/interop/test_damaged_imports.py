@@ -1,7 +1,5 @@
 """Imports damaged Hugging Face folders: each import succeeds, or fails with a one-line error."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

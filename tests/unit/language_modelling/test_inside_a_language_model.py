@@ -1,7 +1,5 @@
 """Stages of a language model. tests/unit/analysis/replay compares their values with the model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compares GPT-2 folders written by the installed `transformers`: token ids, logits and attention."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Tests that every figure that `lessons check` accepts can be drawn on the page and in exported files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 
 from pages.ui.params.attention import AttentionParams, PinParams

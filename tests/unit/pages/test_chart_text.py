@@ -1,7 +1,5 @@
 """Tests that charts receive text of users and models as data, never inside an expression or markup."""
 
-from __future__ import annotations
-
 import json
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Tests that Streamlit renders compiled charts like the originals, also when they are shown again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from attention_atlas.browser.labels import column_labels, disambiguate, place_of, row_labels, titles

@@ -1,7 +1,5 @@
 """Tests charts in lecture mode: large labels, no fixed size, and an unchanged original chart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

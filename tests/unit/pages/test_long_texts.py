@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from pages.ui.long_texts.cost_words import conclusion, describe_saving

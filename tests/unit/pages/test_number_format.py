@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from pages.ui.text.number_format import formatted, parameter_count, typeset

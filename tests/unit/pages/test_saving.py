@@ -1,7 +1,5 @@
 """Tests that saved tables keep every number and contain no text that a spreadsheet would run as a formula."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from pages.ui.text.sentence_list import LONGEST, MAX_BYTES, MAX_SENTENCES, sentences_in

@@ -1,7 +1,5 @@
 """Tests that messages never show a path on the server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the cache that all sessions share: it computes each result once, and its size in bytes is limited."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import weakref

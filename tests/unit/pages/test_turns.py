@@ -1,7 +1,5 @@
 """Tests of turns at the model: they keep their order, are batched where possible, and are never lost."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext

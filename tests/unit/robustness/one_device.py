@@ -4,8 +4,6 @@ Detects operations that mix devices, or create a tensor on the wrong device, wit
 are invented.
 """
 
-from __future__ import annotations
-
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves

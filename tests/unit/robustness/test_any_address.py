@@ -1,7 +1,5 @@
 """Tests that any URL and any browser message gives valid values or the defaults."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Tests that any text gives tokens, a trace, a message to the browser and figures, or one clear error."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from dataclasses import replace

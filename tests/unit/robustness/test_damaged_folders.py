@@ -1,7 +1,5 @@
 """Tests that a damaged model folder is rejected with one clear message, or loads unchanged."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

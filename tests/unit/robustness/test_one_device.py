@@ -1,7 +1,5 @@
 """Tests that all computation of a model stays on its device, and that a failing device is reported once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

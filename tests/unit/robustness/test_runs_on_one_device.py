@@ -1,7 +1,5 @@
 """Tests that the app's model runs stay on the model's device, from the text to the arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

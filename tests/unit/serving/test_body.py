@@ -1,7 +1,5 @@
 """Tests that a request body may have 16 MB, and that the server reads no more than that."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

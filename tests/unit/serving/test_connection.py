@@ -1,7 +1,5 @@
 """Tests of connections to slow servers, and to servers that are not a model server."""
 
-from __future__ import annotations
-
 import socketserver
 import threading
 import time

@@ -1,7 +1,5 @@
 """Tests of turns at a replica: requests keep their order, yield between steps, and end when no client waits."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

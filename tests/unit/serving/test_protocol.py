@@ -1,7 +1,5 @@
 """Tests that requests and results survive the wire format, and invalid ones are rejected."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import fields, is_dataclass

@@ -1,7 +1,5 @@
 """Tests that training runs of tasks are saved and loaded, and that damaged files are rejected in one line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Tests of head scores and training events, for attention with known results."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

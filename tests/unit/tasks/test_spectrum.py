@@ -1,7 +1,5 @@
 """Tests of the Fourier spectrum of embeddings, on waves of known frequencies."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Tests of training in slices, and of the content of snapshots."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

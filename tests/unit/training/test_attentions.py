@@ -1,7 +1,5 @@
 """Tests that language models with different attention are trained alike, and that their loss of quality is measured."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests that contexts contain whole texts, and that the target is the input shifted by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Tests that the trainer of translators also trains language models."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import random

@@ -1,7 +1,5 @@
 """Tests of training on two machines with separate folders, where only the first machine saves."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

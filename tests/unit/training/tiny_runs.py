@@ -1,7 +1,5 @@
 """Training runs that take seconds, and a check that they can be resumed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Training with two processes: this one, and another that runs given Python code."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

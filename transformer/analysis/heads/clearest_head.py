@@ -1,7 +1,5 @@
 """Chooses the most informative head of an attention kind for a sentence, to be shown first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary

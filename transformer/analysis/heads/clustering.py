@@ -1,7 +1,5 @@
 """Hierarchical clustering from pairwise distances."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform

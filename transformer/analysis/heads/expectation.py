@@ -1,7 +1,5 @@
 """Predicts from a head's name where the head attends in a sentence, and finds the row that deviates most."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

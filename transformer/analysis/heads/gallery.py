@@ -6,8 +6,6 @@ over many sentences, represents the task. For a specific task, the share must al
 For example, a head that attends to every left neighbour also attends to “not” from the next word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Jensen-Shannon divergence between corresponding rows. It is 1 for equal rows, an
 to the same column.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Multidimensional scaling: places items in a plane so that given distances are preserved."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ Each metric is a mean over queries. Queries to which the metric does not apply a
 token has no previous token. A metric that applies to no query is NaN.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The first token and the end symbol are attention sinks: heads attend to them whe
 except the end symbol's ignores attention to sinks. A head that mostly attends to a sink therefore gets no other name.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

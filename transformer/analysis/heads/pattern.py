@@ -1,7 +1,5 @@
 """Summarises one head's attention pattern on a sentence in a few numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

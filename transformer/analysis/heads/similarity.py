@@ -1,7 +1,5 @@
 """Measures how similarly two attention heads attend."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from transformer.analysis.heads.pattern import row_entropy

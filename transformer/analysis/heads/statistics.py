@@ -1,7 +1,5 @@
 """Head metrics averaged over many sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

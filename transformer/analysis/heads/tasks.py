@@ -4,8 +4,6 @@ The cells follow from the text alone. Heads attend to the first token and the en
 so links to a neighbouring word exclude both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

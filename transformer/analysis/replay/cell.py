@@ -1,7 +1,5 @@
 """Replays one cell of an attention map, from query and key to the cell's share of the attention output."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ W^O_h`. A large weight on a short vector has little effect, so the norm of `a_ij
 Letters: H heads, R rows (queries), C columns (keys), D model width.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Replays the input of an encoder or decoder: scaled token embeddings plus positional encodings."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Source: Brunner et al. 2020, "On Identifiability in Transformers", section 3.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

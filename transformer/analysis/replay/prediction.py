@@ -1,7 +1,5 @@
 """Replays the last step, from decoder output to next token ("Attention Is All You Need", section 3.4)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

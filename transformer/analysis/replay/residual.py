@@ -1,7 +1,5 @@
 """Replays the residual stream, with the input and output of every sub-layer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

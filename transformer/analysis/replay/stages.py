@@ -4,8 +4,6 @@ Each stage has a name, a formula, a shape in letters, and an array. Letters: B b
 tokens, H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Claims about how important heads are, measured by removing them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from transformer.errors import LessonError

@@ -1,7 +1,5 @@
 """Claims about whether a translated word needs the source words that it attends to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Claims about how an attention weight is computed, and about the vector that it adds to the output."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

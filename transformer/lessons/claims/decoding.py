@@ -1,7 +1,5 @@
 """Claims about decoding: token probabilities, beam search and sampling."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from transformer.errors import LessonError

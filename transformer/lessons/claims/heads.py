@@ -1,7 +1,5 @@
 """Claims about attention maps: their rows, and what single heads do."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from transformer.errors import LessonError

@@ -1,7 +1,5 @@
 """Claims about how the model was trained, based on the learning curve in the model's folder."""
 
-from __future__ import annotations
-
 import csv
 import math
 

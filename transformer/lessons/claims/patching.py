@@ -1,7 +1,5 @@
 """Claims about activation patching between two sentences: which model parts are necessary, and which are sufficient."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

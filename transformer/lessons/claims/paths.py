@@ -1,7 +1,5 @@
 """Claims about a token's attribution graph: the sum of all paths, and the effects of cutting paths."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Claims about running the model without positional encodings or without the decoder mask."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

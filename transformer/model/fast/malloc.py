@@ -4,8 +4,6 @@ Training keeps freed memory. A server returns large freed blocks to the system a
 rest.
 """
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import re

@@ -3,8 +3,6 @@
 `speed_up` changes the classes of a loaded model's modules to these; parameters and their names stay the same.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import torch

@@ -1,7 +1,5 @@
 """Half-precision copies of weights, for faster products on a CPU."""
 
-from __future__ import annotations
-
 import warnings
 
 import torch

@@ -1,7 +1,5 @@
 """Runs for attribution graphs, which trace a prediction along paths through the model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Run that computes head metrics from a trace."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

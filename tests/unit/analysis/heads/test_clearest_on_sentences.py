@@ -4,8 +4,6 @@
 minutes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

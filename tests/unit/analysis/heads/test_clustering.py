@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 
 from transformer.analysis.heads.clustering import average_linkage, leaf_order
