@@ -64,7 +64,7 @@ def test_cells_have_the_colours_of_the_published_scale(browse, small_translator,
 @pytest.mark.parametrize(
     ("layer", "head"), [(1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3)))]
 )
-def test_bright_cells_of_a_permutation_are_in_the_right_places(browse, small_translator, known, layer, head):
+def test_map_is_bright_exactly_where_the_weight_is_one(browse, small_translator, known, layer, head):
     with browse(small_translator, known, "encoder", in_tokens(layer=layer, head=head)) as shown:
         cells = shown.cells(*size(known, "encoder"))
         bright = (np.abs(shown.colours(cells) - VIRIDIS[1.0]) <= 4).all(axis=-1)
@@ -109,7 +109,7 @@ def shade_table() -> np.ndarray:
 @pytest.mark.parametrize(
     "kind", ["decoder", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross"))]
 )
-def test_readouts_show_the_weights_of_the_tensor(browse, small_translator, kind):
+def test_readout_shows_the_exact_weight_of_each_cell(browse, small_translator, kind):
     random = np.random.default_rng(7)
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     scores = random.normal(scale=3, size=trace.attention(kind).shape)

@@ -67,7 +67,7 @@ def test_merging_tokens_into_words_deselects_a_token_without_a_word(browse, smal
         assert len(shown.svg().findall(f"{SVG}line")) > 3
 
 
-def test_keyboard_shortcut_list_opens_and_closes(browse, small_translator, trace):
+def test_open_shortcut_list_keeps_keys_from_the_map_until_it_is_closed(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_tokens(rows=(1,))) as shown:
         dialog = shown.root.get_by_role("dialog", name="Keys")
         shown.large.focus()
@@ -97,7 +97,7 @@ def test_tab_key_moves_through_all_controls_with_a_visible_focus(browse, small_t
         assert {"Layer", "Head", "help", "large", "grid"} <= set(passed)
 
 
-def test_weights_below_the_threshold_are_hidden_and_the_page_says_so(browse, small_translator, trace):
+def test_weights_below_the_threshold_are_hidden_and_a_note_appears(browse, small_translator, trace):
     spread = np.zeros_like(trace.decoder)
     spread[..., 0] = 0.4
     spread += 0.6 * np.eye(spread.shape[-1])
@@ -236,7 +236,7 @@ def test_pins_in_a_saved_file_apply_only_to_the_initial_attention_kind(browse, s
             expect(shown.page.locator(f".atlas[data-drawn^='{kind} '] .readout")).to_contain_text("Hover over a cell")
 
 
-def test_map_of_128_tokens_adds_few_dom_nodes(shipped, browse):
+def test_page_with_a_map_of_128_tokens_has_fewer_than_3000_dom_nodes(shipped, browse):
     trace = shipped.trace("dog cat " * 63 + "dog", "Hund Katze " * 63 + "Hund")
     assert len(trace.source_tokens) == 128
     with browse(shipped, trace, "encoder", in_tokens(look="lines")) as shown:
@@ -246,7 +246,7 @@ def test_map_of_128_tokens_adds_few_dom_nodes(shipped, browse):
         assert shown.page.evaluate("document.querySelectorAll('*').length") < 3000
 
 
-def test_longest_sentence_is_shown_completely_on_a_phone(browse, small_translator):
+def test_map_of_over_100_tokens_is_not_cut_off_on_a_phone(browse, small_translator):
     trace = small_translator.trace("a b " * 10, "c d " * 40)
     rows, columns = trace.decoder.shape[2:]
     with browse(small_translator, trace, "decoder", viewport={"width": 390, "height": 844}) as shown:

@@ -14,7 +14,7 @@ from transformer.analysis.heads.names import head_names
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 
-def test_attention_for_a_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
+def test_attention_page_of_a_typed_sentence_opens_at_its_clearest_head(reader, shipped):
     reader.open("/")
     reader.maps(3)
     reader.translate("The cat sleeps on the sofa.")
@@ -61,7 +61,7 @@ def test_arrow_keys_start_at_the_small_map_that_was_clicked(reader):
 
 
 @pytest.mark.thorough
-def test_head_clicked_in_the_introduction_opens(reader):
+def test_clicking_a_head_in_the_introduction_opens_its_page(reader):
     reader.open(f"/?{DREAM}")
     reader.maps(3)
     click_the_last_head(reader, 2)
@@ -90,7 +90,7 @@ def test_pinning_a_cell_names_the_head_with_the_largest_weight_there(reader, shi
 
 
 @pytest.mark.thorough
-def test_introduction_shows_the_head_selected_by_keyboard(reader, shipped):
+def test_arrow_keys_in_the_introduction_name_the_selected_head(reader, shipped):
     metrics = head_metrics(shipped.trace("I have a dream."), "encoder", shipped.tokenizer.scores)
     name = ", ".join(head_names(metrics)[0][1])
     reader.open(f"/?{DREAM}")
@@ -105,7 +105,7 @@ def test_introduction_shows_the_head_selected_by_keyboard(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_reloading_and_going_back_keep_user_choices(reader):
+def test_reload_keeps_the_chosen_head_and_back_button_restores_the_previous_one(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     reader.choose("Cross attention")

@@ -187,7 +187,7 @@ def test_tokens_may_be_banned_in_any_order(reader):
 
 
 @pytest.mark.thorough
-def test_setting_changed_between_two_arrow_key_steps_is_applied(reader):
+def test_typed_temperature_is_rounded_and_invalid_values_are_reset(reader):
     reader.open(f"/decoding?{DREAM}&method=sample")
     step(reader, 1)
     box = reader.page.get_by_label("Temperature", exact=True)
@@ -216,7 +216,7 @@ def test_open_shortcut_list_receives_all_keys(reader):
 
 
 @pytest.mark.thorough
-def test_beam_tree_is_one_click_away_from_the_settings(visit, server):
+def test_to_the_tree_button_scrolls_to_the_beam_tree(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")
         step(lecturer, 1)
@@ -297,7 +297,7 @@ def test_beam_tree_that_fits_the_screen_does_not_scroll(reader):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [(1024, 768), (390, 844)], ids=str)
-def test_chosen_translation_is_visible_in_the_list(visit, server, size):
+def test_newly_chosen_translation_is_scrolled_into_view_in_the_list(visit, server, size):
     with visit(server, viewport={"width": size[0], "height": size[1]}) as lecturer:
         lecturer.open(f"/decoding?text={SENTENCE.replace(' ', '+')}&step=5")
         step(lecturer, 5)

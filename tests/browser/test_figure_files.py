@@ -35,7 +35,7 @@ def pixels(png: bytes) -> np.ndarray:
     ],
     ids=["chart", "map"],
 )
-def test_charts_and_maps_in_the_dark_theme_are_exported_for_a_paper(reader, place, title, street):
+def test_charts_and_maps_in_the_dark_theme_are_exported_in_light_colours(reader, place, title, street):
     reader.page.emulate_media(color_scheme="dark")
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     reader.maps(1)
@@ -59,7 +59,7 @@ def test_charts_and_maps_in_the_dark_theme_are_exported_for_a_paper(reader, plac
 
 
 @pytest.mark.thorough
-def test_link_to_a_figure_can_be_copied(reader):
+def test_copy_link_button_copies_the_page_url(reader):
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     chart = reader.page.locator(".st-key-figure_alignment")
     chart.locator("svg .role-axis-label text").first.wait_for()
@@ -76,7 +76,7 @@ def test_link_to_a_figure_can_be_copied(reader):
 
 
 @pytest.mark.thorough
-def test_plotly_figure_is_exported_for_a_paper(reader):
+def test_plotly_figure_is_exported_at_its_width_on_paper(reader):
     reader.open(f"/positional_encoding?positions_part=curves&text={quote(SENTENCE)}")
     figure = reader.page.locator(".st-key-figure_positions_curves")
     figure.locator(".legendtext").first.wait_for()

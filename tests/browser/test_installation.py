@@ -61,7 +61,7 @@ def test_library_translates_with_the_shipped_model(run):
     assert run("python", "-c", code) == f"{TRANSLATION}\n"
 
 
-def test_command_uses_the_installed_library(run):
+def test_installed_command_translates_with_the_installed_library(run):
     assert run("attention-atlas", "--version") == f"attention-atlas {transformer.__version__}\n"
     assert run("attention-atlas", "translate", TEXT) == f"{TRANSLATION}\n"
     assert "17,228,224" in run("attention-atlas", "info")

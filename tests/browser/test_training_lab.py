@@ -65,7 +65,7 @@ def test_user_can_train_a_model_watch_it_and_query_it(visit, server):
 
 
 @pytest.mark.thorough
-def test_fourier_spectrum_shows_grokking(visit, server):
+def test_fourier_spectrum_changes_when_a_milestone_is_clicked(visit, server):
     with visit(server) as reader:
         reader.open(f"{RECORDED}&lab_task=modular")
         bars = reader.page.locator(".film canvas[aria-label*='Fourier spectrum']")

@@ -479,7 +479,7 @@ describe("keyboard", () => {
       hover: null });
   });
 
-  test("an index stays within its list", () => {
+  test("an index outside its list becomes the nearest valid index", () => {
     assert.deepEqual([clamped(-1, 3), clamped(1, 3), clamped(3, 3)], [0, 1, 2]);
   });
 });

@@ -28,7 +28,7 @@ test("edits survive writing and parsing", () => {
     { kind: "cross", layer: 1, head: null, rows: [2, 3], shares: [{ columns: [5, 5], percent: 25 }] }]);
 });
 
-test("the editor has both runs and their difference", async () => {
+test("the maps before and after an edit and their difference match the Python views", async () => {
   for (const words of [false, true]) {
     const { versions } = await read("after");
     const choice = { words, hide: false };
@@ -50,7 +50,7 @@ test("the editor has both runs and their difference", async () => {
   }
 });
 
-test("versions are labelled, and differences have a sign", async () => {
+test("the map of the difference is labelled as such, and its numbers have a sign", async () => {
   const data = await read("difference");
   assert.equal(data.header.version, "what was changed, minus as trained");
   assert.equal(data.versions.before.header.version, "as trained");

@@ -83,7 +83,7 @@ def test_menu_shows_the_name_of_the_open_page(monkeypatch, menu, page, title):
     assert title not in [each.value for each in test.subheader]
 
 
-def test_sentence_is_translated(shipped):
+def test_submitted_sentence_is_translated_and_stored_in_the_url(shipped):
     test = opened()
     submit(test, "I have a dream.")
     assert healthy(test)
@@ -95,7 +95,7 @@ def test_sentence_is_translated(shipped):
 @pytest.mark.parametrize(
     "example", [EXAMPLES[-1], *(pytest.param(example, marks=pytest.mark.thorough) for example in EXAMPLES[:-1])]
 )
-def test_every_example_is_translated(example):
+def test_chosen_example_is_copied_into_the_text_box(example):
     test = opened("pages/cross_attention.py")
     test.selectbox("example").set_value(example).run()
     assert healthy(test) and typed(test) == example
@@ -105,7 +105,7 @@ def test_every_example_is_translated(example):
 @pytest.mark.parametrize(
     ("page", "layer", "head"), [(page, *head) for page, head in zip(ATTENTION, [(1, 1), (6, 8), (3, 5)], strict=True)]
 )
-def test_every_layer_and_head_can_be_chosen(shipped, page, layer, head):
+def test_table_lists_the_weights_of_the_head_named_in_the_url(shipped, page, layer, head):
     test = opened(page, text="I have a dream.", layer=str(layer), head=str(head), words="false")
     assert healthy(test)
     (header,) = headers(test)
@@ -183,7 +183,7 @@ def test_browser_receives_a_new_request_only_if_the_choice_changes():
 
 @pytest.mark.parametrize("part", ALL_PAGES["compare_heads"].parts)
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_pair_of_heads_can_be_compared(part, kind):
+def test_every_part_of_compare_heads_draws_its_charts_for_every_attention_kind(part, kind):
     address = {"text": "I have a dream.", "compare_part": part, "compare_kind": kind}
     test = opened(COMPARE, **address)
     assert healthy(test)
@@ -196,7 +196,7 @@ def test_every_pair_of_heads_can_be_compared(part, kind):
 @pytest.mark.parametrize(
     ("name", "maps"), [("entropy", 3), ("distance", 2), ("alignment_read", 1), ("strongest_rarest", 3), ("worth", 3)]
 )
-def test_every_metric_can_be_shown_as_a_map(name, maps):
+def test_chosen_metric_is_drawn_for_each_attention_kind_that_defines_it(name, maps):
     """Distance to a token and alignment are defined only for some attention kinds."""
     test = opened(COMPARE, text="I have a dream.")
     test.selectbox("compare_metric").set_value(name).run()
@@ -263,7 +263,7 @@ def test_masked_attention_page_shows_scores_and_weights(shipped):
     assert weights["values"] == pytest.approx(list(softmax.ravel()), abs=2e-4)
 
 
-def test_page_compares_the_sentences_with_tired_and_wide():
+def test_two_heads_part_compares_tired_and_wide_by_default():
     test = opened(COMPARE, compare_part="two_heads", text="x")
     first, second, difference = drawn_maps(test)
     assert healthy(test) and "differ most here" in texts(test)
@@ -278,7 +278,7 @@ def test_page_compares_the_sentences_with_tired_and_wide():
     assert healthy(test, warned=True) and ["Type a sentence" in warning.value for warning in test.warning] == [True]
 
 
-def test_heads_that_differ_most_can_be_shown():
+def test_clicking_a_listed_head_shows_it_in_both_maps():
     test = opened(
         COMPARE,
         compare_part="two_heads",
@@ -311,7 +311,7 @@ def test_sentence_pairs_and_a_user_sentence_are_compared():
     assert healthy(test) and "The translations differ here" in texts(test)
 
 
-def test_alignment_table_can_use_either_decoder_step():
+def test_alignment_step_is_stored_in_the_url_and_cannot_be_cleared():
     test = opened("pages/cross_attention.py", text="I have a dream.")
     test.segmented_control("alignment_shift").set_value(True).run()
     assert healthy(test) and test.query_params["shift"] == "true"

@@ -64,7 +64,7 @@ def test_user_can_step_through_the_backward_pass(narrow_app, listed, walked):
 
 
 @pytest.mark.thorough
-def test_every_section_of_the_page_can_be_opened(narrow_app):
+def test_choosing_a_section_opens_a_stage_of_that_section(narrow_app):
     test = app(**GIVEN)
     for section in SECTIONS:
         test.segmented_control("backward_section").set_value(section).run()

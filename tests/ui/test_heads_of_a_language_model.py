@@ -148,7 +148,7 @@ def test_named_head_links_to_its_map_on_the_language_model_page(trace):
     assert "layer" not in test.query_params, "the translator's head is another one"
 
 
-def test_two_texts_are_compared(loaded):
+def test_two_heads_part_compares_two_texts_of_the_language_model(loaded):
     test = opened(COMPARE, compare_part="two_heads", compare_a="cross.2.2.words.Mine.")
     assert [test.text_input(f"compare_{name}_text").value for name in ("text_a", "text_b")] == [FIRST, SECOND]
     test.selectbox("compare_text_a_layer").set_value(1).run()

@@ -103,7 +103,7 @@ def test_buttons_step_through_the_stages_one_at_a_time(narrow_app, walked):
 
 
 @pytest.mark.parametrize("part", ["stages", "mask", "norm"])
-def test_layer_and_head_can_be_changed(narrow_app, part):
+def test_changed_layer_and_head_are_stored_in_the_url(narrow_app, part):
     test = app(**GIVEN, inside_part=part, inside_stage="encoder.self_attention.weights")
     test.selectbox("inside_layer").set_value(5).run()
     assert healthy(test) and test.query_params["layer"] == "6"
@@ -141,7 +141,7 @@ def test_every_number_input_accepts_its_limits(narrow_app, page, part, names):
         test.number_input(key).set_value(usual)
 
 
-def test_every_section_and_every_card_opens(narrow_app):
+def test_clicking_a_section_or_a_card_opens_its_stage(narrow_app):
     test = app(**GIVEN)
     for section in SECTIONS:
         drawing = parts_drawing(test)
@@ -275,7 +275,7 @@ def test_attention_browser_links_to_the_pinned_cell(trace, page, kind):
     assert shown["4. weight"] == f"{trace.attention(kind)[3, 6, 3, 2]:.4f}"
 
 
-def test_worked_example_shows_computed_numbers():
+def test_worked_example_recomputes_its_weights_when_an_input_changes():
     test = app(inside_part="example")
     assert [metric.value for metric in test.metric] == ["0.88", "0.12", "1.00"]
     test.number_input("inside_score").set_value(96.0).run()

@@ -142,7 +142,7 @@ def test_error_messages_do_not_reveal_server_folders(tiny_language_model, tmp_pa
     assert "damaged" in test.error[0].value and str(tmp_path) not in everything(test)
 
 
-def test_two_texts_are_compared(loaded):
+def test_page_compares_the_perplexities_of_two_texts(loaded):
     test = opened(lm_part="likely")
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in (FIRST, SECOND)]
     assert healthy(test)

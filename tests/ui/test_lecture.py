@@ -137,7 +137,7 @@ def test_slides_can_be_added_opened_and_closed():
     assert shown(other) | {"layer": 3, "head": 1, "words": False} == shown(other)
 
 
-def test_slide_keeps_its_pins():
+def test_opening_a_slide_restores_its_pins():
     """Opening a slide sets the sentence, which must not remove the slide's pins."""
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "open", slide=2)

@@ -91,7 +91,7 @@ def test_cost_curves_are_drawn_and_the_page_states_their_slopes(quantity):
 
 
 @pytest.mark.thorough
-def test_cost_is_measured_on_demand():
+def test_measure_button_shows_the_cost_on_this_machine():
     test = app(long_part="cost")
     test.button("long_measure").click().run()
     assert healthy(test)

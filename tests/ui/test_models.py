@@ -105,7 +105,7 @@ def test_every_page_uses_the_chosen_model(page):
     assert "German" not in texts(test)
 
 
-def test_heads_of_two_models_are_matched():
+def test_heads_are_matched_only_between_models_of_the_same_language():
     there = {"text": DREAM, "compare_part": "models"}
     test = opened(COMPARE, **there, compare_other=ARABIC)
     assert healthy(test) and ("is matched with" in texts(test) or "has no match" in texts(test))
@@ -390,7 +390,7 @@ def test_model_in_a_read_only_folder_can_be_measured(monkeypatch, models):
 
 
 @pytest.mark.thorough
-def test_lessons_name_their_model():
+def test_lessons_page_names_the_model_that_lessons_use():
     test = opened("pages/lessons.py", text=DREAM, model=ARABIC)
     assert healthy(test) and "English → German" in texts(test)
     test = opened("pages/lessons.py", text=DREAM, model=ARABIC, lesson_id="one_row")

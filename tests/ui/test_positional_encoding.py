@@ -18,7 +18,7 @@ def app(**address: str) -> AppTest:
 
 
 @pytest.mark.thorough
-def test_user_can_change_the_position_curves():
+def test_position_curves_show_the_chosen_dimensions():
     test = app()
     test.number_input("positions_length").set_value(30)
     test.number_input("positions_width").set_value(64)
@@ -40,7 +40,7 @@ def test_user_can_change_the_position_curves():
     assert test.multiselect("positions_dimensions").value == [0]
 
 
-def test_page_shows_the_learned_position_curves_of_a_model():
+def test_button_shows_the_position_curves_of_the_apps_model():
     test = app()
     assert "This app's model has D = 256" in texts(test)
     test.button("positions_ours").click().run()

@@ -34,7 +34,7 @@ def test_every_figure_about_the_shipped_model_has_a_save_menu():
     every_figure_has_a_menu(test, ["gallery"], TEXT)
 
 
-def test_pdf_writer_is_loaded_on_demand():
+def test_pdf_writer_is_sent_only_after_a_pdf_is_requested():
     test = opened("pages/about.py")
 
     def writers():

@@ -200,7 +200,7 @@ def test_choice_sent_with_an_old_url_is_not_treated_as_a_link():
         assert test.query_params["layer"] == str(choice["layer"] + 1), f"told {at} times"
 
 
-def test_select_boxes_show_the_choice_while_text_is_unsent():
+def test_choosing_an_example_or_the_model_translation_replaces_unsent_text():
     test = opened(ENCODER, text=DREAM, target="Ich habe einen Hund.")
     before = box(test)["asked"]
     test.selectbox("example").set_value(EXAMPLES[1]).run()

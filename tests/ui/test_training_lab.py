@@ -105,7 +105,7 @@ def test_changed_training_settings_apply_to_the_next_training_run():
     assert film(again)["heads"] == 4 and again.number_input("lab_steps").value == 20
 
 
-def test_every_task_can_be_chosen():
+def test_choosing_a_task_shows_its_recording_or_an_untrained_model():
     test = opened(PAGE)
     for task in test.selectbox("lab_task").options:
         test.selectbox("lab_task").select(task).run()
@@ -124,7 +124,7 @@ def test_settings_of_the_recorded_training_run_can_be_copied():
     assert "lab_as_recorded" not in [button.key for button in opened(PAGE, text="x").button], "reverse has them already"
 
 
-def test_grokking_is_shown_with_its_spectrum():
+def test_recorded_modular_run_shows_its_fourier_spectrum():
     test = opened(PAGE, text="x", lab_task="modular")
     assert healthy(test)
     shown, run = film(test), recorded_run("modular")

@@ -75,7 +75,7 @@ def test_selected_word_and_token_option_are_stored_in_the_url(narrow_app):
 
 
 @pytest.mark.thorough
-def test_word_is_contrasted_with_another_word(shipped, trace):
+def test_contrast_word_is_stored_in_the_url_and_dropped_with_its_word(shipped, trace):
     test = app(mattered_explained="9")
     other = int(trace.candidate_ids[8][1])
     chooser(test, "mattered_other").set_value(other).run()
@@ -150,7 +150,7 @@ def test_user_can_force_and_remove_a_wrong_prefix(shipped):
 
 
 @pytest.mark.thorough
-def test_user_can_play_the_guessing_game(shipped, trace):
+def test_guessing_game_reveals_the_measured_scores_after_a_guess(shipped, trace):
     test = app(mattered_part="guess")
     assert healthy(test) and not expand(test).dataframe
     assert next(each.label for each in test.button if each.key == "bet_choice_2") == "animal"

@@ -48,7 +48,7 @@ def test_align_command_without_targets_uses_its_own_translations(tmp_path, model
     assert [row[4] for row in rows] == [token.text for each in written for token in each if not token.special]
 
 
-def test_alignment_error_rate_is_printed(pairs, tmp_path, run_main):
+def test_align_command_with_a_gold_file_prints_the_error_rate(pairs, tmp_path, run_main):
     path = tmp_path / "gold.txt"
     path.write_text("0-1 1-0 2-3 3-2\n\n0-0 1-1 2-2 3-3 4-4 5-5\n", encoding="utf-8")
     done = run_main(main, pairs, "--device", "cpu", "--gold", path)

@@ -155,7 +155,7 @@ def test_invalid_port_is_reported_in_one_line(monkeypatch, options, port):
         command_line.main()
 
 
-def test_suggested_port_is_valid():
+def test_port_suggested_for_the_highest_port_is_lower():
     with socket.create_server(("127.0.0.1", 65_535)), pytest.raises(SystemExit, match="--server.port 65534$"):
         app_processes.listen("127.0.0.1", 65_535)
 
@@ -178,5 +178,5 @@ def test_lecture_starts_one_process_per_cpu_if_memory_allows(monkeypatch):
         ("", "http://localhost:8501"),
     ],
 )
-def test_printed_url_can_be_opened(address, expected):
+def test_printed_url_has_an_address_that_a_browser_can_open(address, expected):
     assert app_processes.url(address, 8501) == expected

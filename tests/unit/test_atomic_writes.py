@@ -128,7 +128,7 @@ def test_old_file_survives_any_failure_while_writing_the_new_one(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"] and path.read_text() == "old"
 
 
-def test_replaced_file_has_the_usual_permissions(tmp_path):
+def test_replaced_file_has_the_permissions_of_a_new_file(tmp_path):
     """The code that wrote the file may have made it private."""
     (tmp_path / "other.txt").touch()
     with atomic_file(tmp_path / "a.txt") as file:

@@ -238,5 +238,5 @@ def test_weight_file_with_an_impossible_shape_is_rejected(folder, shape):
         load_checkpoint(folder)
 
 
-def test_model_name_must_not_be_a_path(folder):
+def test_model_name_that_is_a_path_is_invalid(folder):
     assert module.NAME.fullmatch("opus-mt-en-fr") and not module.NAME.fullmatch("../en-fr")

@@ -290,13 +290,13 @@ def test_modules_import_only_from_lower_layers(package):
     assert not upward
 
 
-def test_only_one_module_handles_lecture_mode():
+def test_only_three_modules_import_the_lecture_parameters():
     """Pages name their main figure; one module decides how lecture mode shows it alone."""
     knowing = {str(path.relative_to(ROOT)) for path in files("pages") if "pages.ui.params.lecture" in imported(path)}
     assert knowing == {"pages/ui/layout/roles.py", "pages/ui/lecture/bar.py", "pages/ui/params/state.py"}
 
 
-def test_library_consists_of_packages():
+def test_library_has_only_configuration_and_errors_outside_packages():
     """A new contributor first sees the configuration and the errors; everything else is in a package."""
     loose = {path.stem for path in (ROOT / "transformer").glob("*.py")}
     assert loose == {"__init__", "__main__", "config", "errors", "generation"}

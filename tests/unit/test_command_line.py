@@ -152,7 +152,7 @@ def test_info_command_lists_every_part_of_the_model(model_folder, small_translat
     assert "multi-head cross-attention" in done.stdout and f"{small_translator.parameters:,}" in done.stdout
 
 
-def test_errors_are_reported_in_one_line(model_folder, tmp_path, run_main):
+def test_invalid_arguments_are_reported_in_one_line(model_folder, tmp_path, run_main):
     for arguments in (
         ("translate", "", "--model", model_folder),
         ("info", "--model", tmp_path),

@@ -32,12 +32,12 @@ def test_integrity_seals_of_older_models_stay_valid():
     assert "unapplied" not in TransformerConfig(**SMALL).to_json()
 
 
-def test_config_is_immutable():
+def test_changing_a_config_field_raises_an_error():
     with pytest.raises(dataclasses.FrozenInstanceError):
         TransformerConfig(**SMALL).heads = 4
 
 
-def test_head_width_divides_the_model_width():
+def test_head_width_is_the_model_width_divided_by_the_number_of_heads():
     assert TransformerConfig(**SMALL).d_head == 4
 
 
@@ -76,7 +76,7 @@ def test_contradictory_values_are_reported(change, message):
         (json.dumps({**SMALL, "depth": 3}), "unknown field.*depth"),
     ],
 )
-def test_invalid_file_is_rejected(text, message):
+def test_invalid_config_file_is_rejected(text, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig.from_json(text)
 
@@ -115,7 +115,7 @@ CHOICE_COMBINATIONS = [dict(zip(CHOICES, values, strict=True)) for values in ite
 
 
 @pytest.mark.parametrize("choice", CHOICE_COMBINATIONS, ids=lambda choice: "-".join(choice.values()))
-def test_every_combination_of_options_runs_and_learns(choice):
+def test_every_combination_of_options_gives_logits_and_finite_gradients(choice):
     torch.manual_seed(0)
     model = build(TransformerConfig(**SMALL, **choice))
     source, target = torch.randint(11, (2, 5)), torch.randint(11, (2, 4))
@@ -127,7 +127,7 @@ def test_every_combination_of_options_runs_and_learns(choice):
 
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
-def test_embedding_scale_and_output_bias_act_as_documented(scale, bias):
+def test_embedding_is_scaled_and_output_has_a_bias_only_if_configured(scale, bias):
     model = build(TransformerConfig(**SMALL, scale_embedding=scale, output_bias=bias, positions="none"))
     tokens = torch.tensor([[3]])
     model.eval()

@@ -56,7 +56,7 @@ def test_html_document_names_the_page_before_the_script_runs(path):
     assert body.index("BACKEND_BASE_URL") < body.index("</head>") < body.index('id="opening"') < body.index("id='root'")
 
 
-def test_document_rewriting_works_with_the_installed_streamlit():
+def test_html_document_of_the_installed_streamlit_has_each_marker_once():
     """Each marker that the app replaces occurs exactly once in the installed version's document."""
     with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
         original = file.read()

@@ -107,7 +107,7 @@ def tiny(name, config, **settings):
     return model
 
 
-def test_bertviz_calls_for_bert_work():
+def test_bertviz_calls_for_bert_show_the_requested_layer_and_heads():
     """Same calls as in head_view_bert.ipynb and model_view_bert.ipynb, for two sentences and the index where the second
     starts.
     """
@@ -128,7 +128,7 @@ def test_bertviz_calls_for_bert_work():
     assert (asked["layer"], asked["head"]) == (1, 2) and "<h1>" in model_view.data
 
 
-def test_bertviz_calls_for_gpt2_work():
+def test_bertviz_call_for_gpt2_shows_decoder_attention():
     model = tiny("GPT2Model", "GPT2Config", n_embd=16, n_layer=2, n_head=4)
     attention = model(torch.arange(4)[None], output_attentions=True).attentions
     view = attention_atlas.model_view(attention, ["The", "Ġcat", "Ġsat", "."], html_action="return")
@@ -136,7 +136,7 @@ def test_bertviz_calls_for_gpt2_work():
 
 
 @pytest.mark.parametrize("call", ["head_view", "model_view"])
-def test_bertviz_calls_for_an_encoder_decoder_model_work(call):
+def test_bertviz_call_for_an_encoder_decoder_model_shows_all_attention_kinds(call):
     model = tiny(
         "BartModel",
         "BartConfig",
@@ -160,7 +160,7 @@ def test_bertviz_calls_for_an_encoder_decoder_model_work(call):
     assert view.trace.kinds == ("encoder", "decoder", "cross")
 
 
-def test_circuitsvis_call_works():
+def test_circuitsvis_call_shows_one_layer_of_decoder_attention():
     drawing = attention_atlas.attention_patterns(tokens=["Hello", ",", " world"], attention=causal(1, 4, 3)[0])
     assert drawing.trace.decoder.shape == (1, 4, 3, 3) and drawing.trace.text == "Hello, world"
 

@@ -142,7 +142,7 @@ def test_activations_are_the_values_at_all_sites(small_translator, target):
     assert found["decoder.logits"].shape == lengths
 
 
-def test_activations_of_an_unknown_site_are_an_error(small_translator):
+def test_activations_of_an_unknown_site_raise_an_error(small_translator):
     with pytest.raises(InterventionError, match=r"unknown site 'decoder\.score'; sites are"):
         small_translator.activations(TEXT, ["decoder.score"])
 

@@ -129,7 +129,7 @@ def words_of(tokens, text):
 
 
 @pytest.mark.parametrize("family", ONE_STACK)
-def test_single_stack_hugging_face_models_are_traced(family):
+def test_trace_of_a_single_stack_model_matches_hugging_face_attention(family):
     kind, settings, tokenizer = ONE_STACK[family]
     model = made(f"{family}Model", getattr(transformers, f"{family}Config")(**settings)).train()
     words = tokenizer_of(*tokenizer)
@@ -148,7 +148,7 @@ def test_single_stack_hugging_face_models_are_traced(family):
 
 @pytest.mark.parametrize("family", TWO_STACKS)
 @pytest.mark.parametrize("given", [True, False])
-def test_encoder_decoder_hugging_face_models_are_traced(family, given):
+def test_trace_of_an_encoder_decoder_model_matches_hugging_face_attention(family, given):
     settings, spelling, before = TWO_STACKS[family]
     head = "MarianMTModel" if family == "Marian" else f"{family}ForConditionalGeneration"
     model = made(head, getattr(transformers, f"{family}Config")(**settings)).eval()

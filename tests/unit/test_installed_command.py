@@ -18,7 +18,7 @@ def call(monkeypatch, *arguments):
     command_line.main()
 
 
-def test_every_library_command_is_available():
+def test_installed_command_offers_every_library_command():
     for module in (translate, train, measure):
         (names,) = re.findall(r"{(.*)}", module.parser("").format_usage())
         own = module.__name__.rpartition(".")[2]
@@ -41,12 +41,12 @@ def test_help_lists_all_commands(monkeypatch, capsys):
     assert all(name in listed for name in ("app", *command_line.COMMANDS))
 
 
-def test_installed_command_runs(monkeypatch, capsys, model_folder, small_translator):
+def test_installed_info_command_prints_the_parameter_count(monkeypatch, capsys, model_folder, small_translator):
     call(monkeypatch, "info", "--model", str(model_folder))
     assert f"{small_translator.parameters:,}" in capsys.readouterr().out
 
 
-def test_error_is_reported_in_one_line(monkeypatch, tmp_path):
+def test_missing_model_is_reported_in_one_line(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="^error: .*$"):
         call(monkeypatch, "info", "--model", str(tmp_path))
 
@@ -64,7 +64,7 @@ def test_options_are_passed_to_streamlit(tmp_path, arguments):
     assert done.returncode == 2 and "--server.fileWatcherType" in done.stderr
 
 
-def test_command_finds_the_files_of_the_app():
+def test_app_files_exist_where_the_command_looks_for_them():
     for path in ("app.py", "pages/translate.py", ".streamlit/config.toml"):
         assert (APP / path).is_file()
     assert (ASSETS / "examples.json").is_file()

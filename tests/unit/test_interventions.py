@@ -145,7 +145,7 @@ def test_intervention_outside_the_model_or_the_sentence_is_reported(small_transl
         small_translator.trace(TEXT, interventions=Interventions(**changes))
 
 
-def test_head_names_are_1_based(small_config):
+def test_head_names_count_from_one_and_parse_back(small_config):
     assert head_name(("cross", 0, 7)) == "cross.1.8" and parse_head("cross.1.8") == ("cross", 0, 7)
     heads = all_heads(small_config)
     assert len(set(heads)) == 4 * (2 + 3 + 3) and [parse_head(head_name(head)) for head in heads] == list(heads)

@@ -48,7 +48,9 @@ def test_every_head_matches_itself_if_a_model_is_compared_with_itself(
     assert list(tmp_path.glob("*.partial")) == []
 
 
-def test_interrupted_measurement_resumes(small_translator, sentences, tmp_path, monkeypatch):
+def test_resumed_measurement_gives_the_same_result_as_an_uninterrupted_one(
+    small_translator, sentences, tmp_path, monkeypatch
+):
     monkeypatch.setattr(matching, "BATCH_SIZE", 2)
     other, state = untrained_model(small_translator, seed=3), tmp_path / "state"
     whole = match_heads(small_translator, other, sentences, tmp_path / "whole")

@@ -30,7 +30,7 @@ from transformer.text.normalisation import normalise, normalise_with_spans
         (r"\frac{a}{b} $x$ **b** <b>x</b> &amp;", r"\frac{a}{b} $x$ **b** <b>x</b> &amp;"),
     ],
 )
-def test_spelling_is_normalised(typed, read):
+def test_typed_characters_become_their_normal_forms(typed, read):
     assert normalise(typed) == read
 
 

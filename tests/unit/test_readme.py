@@ -33,7 +33,7 @@ def test_hook_sites_are_listed_with_their_shapes():
     assert listed == SITES
 
 
-def test_readme_is_short():
+def test_readme_has_at_most_150_lines():
     assert len(README.splitlines()) <= 150
 
 
@@ -49,7 +49,7 @@ def test_links_and_paths_in_the_documents_exist(document):
         assert (ROOT / path).exists() or "NAME" in path, path
 
 
-def test_torchrun_commands_parse():
+def test_documented_torchrun_commands_are_valid():
     # Without "--", torchrun reads --run as an abbreviation of one of its own options and rejects it.
     text = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("training.md", "deployment.md"))
     commands = re.findall(r"torchrun (-[^`\n]+)", text.replace("\\\n", " "))

@@ -64,7 +64,7 @@ def test_shipped_gallery_belongs_to_the_shipped_model(shipped):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_heads_of_the_shipped_model_differ(shipped, kind):
+def test_more_than_half_of_the_shipped_heads_differ_from_uniform_attention(shipped, kind):
     """More than half of the heads of each kind differ from uniform attention by more than 0.1 nats of entropy."""
     trace = shipped.trace("The old man is reading a newspaper in the garden.")
     entropy = head_metrics(trace, kind, shipped.tokenizer.scores).values["entropy"]

@@ -7,7 +7,7 @@ import pytest
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer, units
 
 
-def test_special_tokens_have_their_ids(tokenizer):
+def test_padding_unknown_start_and_end_tokens_have_fixed_ids(tokenizer):
     assert [tokenizer.texts[token] for token in (PAD, UNKNOWN, START, END)] == ["<pad>", "<unk>", "<s>", "</s>"]
 
 
@@ -74,7 +74,7 @@ def test_each_digit_is_a_token(tokenizer):
     assert [p.text for p in tokenizer.encode("1984", end=False)][-4:] == ["1", "9", "8", "4"]
 
 
-def test_end_symbol_can_be_omitted(tokenizer):
+def test_encoding_without_end_omits_only_the_end_symbol(tokenizer):
     assert tokenizer.encode_ids("a", end=False) == tokenizer.encode_ids("a")[:-1]
 
 
@@ -150,7 +150,7 @@ def test_token_from_another_vocabulary_is_split_into_known_tokens(tokenizer):
         assert spelt == token.rstrip("🙂")
 
 
-def test_threads_can_share_one_tokenizer(tokenizer):
+def test_threads_that_share_a_tokenizer_get_the_same_tokens_as_one_thread(tokenizer):
     texts = [f"The dog {'and the cat ' * i}play {i}." for i in range(32)]
     alone = [tokenizer.encode(text) for text in texts]
     with ThreadPoolExecutor(8) as pool:

@@ -27,7 +27,7 @@ def test_trace_survives_a_json_round_trip(trace):
     assert json.loads(text)["source_text"] == trace.source_text
 
 
-def test_trace_files_record_the_omitted_parts_of_the_run(small_translator, tmp_path):
+def test_saved_trace_keeps_every_type_of_intervention(small_translator, tmp_path):
     interventions = Interventions(
         gates={("cross", 0, 1): 0.5},
         mode="uniform",
@@ -68,11 +68,11 @@ def test_saved_trace_can_be_read_with_plain_numpy(trace, tmp_path):
         assert file["target_pieces"][0] == "<s>"
 
 
-def test_loaded_trace_is_immutable(trace, tmp_path):
+def test_changing_a_loaded_trace_raises_an_error(trace, tmp_path):
     trace.to_npz(tmp_path / "trace.npz")
     with pytest.raises(ValueError, match="read-only"):
         Trace.from_npz(tmp_path / "trace.npz").cross[...] = 0
 
 
-def test_different_traces_are_not_equal(small_translator, trace):
+def test_traces_of_different_texts_are_not_equal(small_translator, trace):
     assert not small_translator.trace("Another one").equals(trace)

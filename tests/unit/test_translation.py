@@ -50,7 +50,7 @@ def test_translation_begins_with_its_prefix_and_avoids_suppressed_tokens(shipped
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_whole_translation_can_be_the_prefix(shipped, method):
+def test_prefix_that_is_a_whole_translation_is_returned_unchanged(shipped, method):
     target = "Der Hund liest ein Buch."
     traced = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=shipped.tokenizer.encode_ids(target))
     read = shipped.trace(TEXT, target)

@@ -211,7 +211,7 @@ def test_residual_stream_without_positions_begins_with_the_embeddings(small_tran
     assert np.array_equal(trace.encoder[0, :, 0], trace.encoder[0, :, 1]), "equal tokens are the same to every head"
 
 
-def test_trace_is_immutable(small_translator):
+def test_changing_a_trace_raises_an_error(small_translator):
     trace = small_translator.trace(TEXT, details=True)
     for array in (trace.encoder, trace.decoder_mask, trace.log_probs, trace.detail("cross", "scores")):
         with pytest.raises(ValueError, match="read-only"):
@@ -238,7 +238,7 @@ def test_text_at_the_token_limit_is_read_and_a_longer_text_is_rejected(small_tra
         small_translator.trace("x" * 23_000)
 
 
-def test_available_devices_are_listed(model_folder):
+def test_missing_device_is_rejected_with_a_list_of_devices(model_folder):
     assert available_devices()[-1] == "cpu"
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
     with pytest.raises(DeviceError, match="Choose one of: .*cpu"):

@@ -78,7 +78,7 @@ async def hall(*, lecturer: bool = True) -> AsyncIterator[Hall]:
     ],
     ids=range(8),
 )
-def test_vote_requests_are_recognised(target, action):
+def test_vote_path_has_an_action_and_other_paths_have_none(target, action):
     found = vote_request(b"GET " + target + b" HTTP/1.1\r\nCookie: a\r\n\r\n")
     assert (found and found.action) == action
 

@@ -26,7 +26,7 @@ def numbers(frame):
     return [line.numbers.tolist() for line in frame.lines]
 
 
-def test_film_frames_go_from_words_to_the_next_step(film):
+def test_film_frames_are_in_the_order_of_computation(film):
     assert list(film[2]) == [
         "words",
         "tokens",

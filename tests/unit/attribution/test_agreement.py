@@ -57,7 +57,7 @@ def test_standard_deviation_of_tau_matches_random_rankings():
     assert np.std(taus) == pytest.approx(chance_deviation(8), abs=0.02)
 
 
-def test_agreement_can_exclude_columns():
+def test_excluded_columns_do_not_affect_the_agreement():
     one, other = scores_of("weights", [0.5, 0.3, 0.2, 0.9]), scores_of("erasure", [2.0, 1.0, -1.0, -5.0])
     found = agreement([one, other], columns=[0, 1, 2])
     np.testing.assert_allclose(found.tau, 1)

@@ -78,7 +78,7 @@ def test_temperature_and_truncation_do_not_change_reported_log_probabilities(dec
 @pytest.mark.parametrize(
     "temperature, probs", [(1.0, [0.665241, 0.244728, 0.090031]), (0.5, [0.866813, 0.117310, 0.015876])]
 )
-def test_temperature_matches_its_definition(temperature, probs):
+def test_probabilities_at_a_temperature_match_known_values(temperature, probs):
     torch.testing.assert_close(tempered(LOGITS, temperature).softmax(-1), torch.tensor([probs]), atol=1e-6, rtol=0)
 
 
@@ -91,7 +91,7 @@ def test_softmax_does_not_overflow_at_extreme_temperatures(temperature):
 
 
 @pytest.mark.parametrize("temperature", [MIN_TEMPERATURE, MAX_TEMPERATURE])
-def test_sampling_works_at_extreme_temperatures(decode, sources, temperature):
+def test_extreme_temperatures_give_finite_scores_and_valid_tokens(decode, sources, temperature):
     for step in decode(sample, sources, seed=0, temperature=temperature):
         assert step.score.isfinite().all() and ((step.predicted >= 0) & (step.predicted < 30)).all()
 

@@ -136,7 +136,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_imported_generation_settings_are_applied(beam, tmp_path):
+def test_translations_with_imported_generation_settings_match_hugging_face(beam, tmp_path):
     of_beams = {"num_beams": 4, "early_stopping": True} if beam > 1 else {}
     model, tokenizer = make_family("pegasus", tmp_path, ending=0.5, **RULES, **of_beams)
     import_model(str(tmp_path), tmp_path / "model")

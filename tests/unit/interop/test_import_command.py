@@ -69,7 +69,7 @@ def test_import_keeps_half_precision_weights(make_peer, tmp_path, run_main):
     assert {weight.dtype for weight in load_file(tmp_path / "half" / "model.safetensors").values()} == {torch.float16}
 
 
-def test_sharded_weights_are_imported(peer, tmp_path, run_main):
+def test_model_with_sharded_weights_translates_after_import(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "sharded")
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
@@ -320,7 +320,7 @@ def test_invalid_language_code_gives_a_one_line_error(code, said, peer, tmp_path
     assert not (tmp_path / "x").exists()
 
 
-def test_target_language_must_be_one_that_the_model_writes(tmp_path, run_main):
+def test_translate_command_accepts_only_languages_that_the_model_writes(tmp_path, run_main):
     several = arabic_model(tmp_path / "several", codes=(">>ara<<", ">>heb<<"))
     ask = ("translate", "The dog.", "--json", "--device", "cpu", "--model")
     for code in ("heb", ">>heb<<"):

@@ -135,7 +135,7 @@ def test_every_imported_variant_matches_hugging_face(name, make_peer, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_start_symbol_may_be_an_ordinary_token(place, make_peer, marian_tokenizer, tmp_path):
+def test_start_symbol_that_is_an_ordinary_token_can_be_predicted(place, make_peer, marian_tokenizer, tmp_path):
     """At the start of the decoder the token is a special token; elsewhere it is an ordinary one."""
     peer = make_peer(ending=1.0)
     theirs = marian_tokenizer(peer.folder)
@@ -170,7 +170,7 @@ def test_start_symbol_defaults_to_the_padding_token(peer, tmp_path):
     assert symbols.start == symbols.pad and symbols.never_predicted == {symbols.pad}
 
 
-def test_start_symbol_may_equal_the_end_symbol(peer, tmp_path):
+def test_token_that_is_both_start_and_end_symbol_gets_its_role_by_position(peer, tmp_path):
     """In fairseq's models, one token is the start symbol at the first position and the end symbol when predicted."""
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     path = folder / "generation_config.json"
@@ -183,7 +183,7 @@ def test_start_symbol_may_equal_the_end_symbol(peer, tmp_path):
     ]
 
 
-def test_added_tokens_are_imported(make_peer, marian_tokenizer, tmp_path):
+def test_added_tokens_are_encoded_as_in_hugging_face(make_peer, marian_tokenizer, tmp_path):
     """An added language code works like any other. The import reports other added tokens as impossible to type."""
     from transformers import MarianMTModel
 
@@ -269,7 +269,7 @@ def test_unusual_special_token_ids_are_read_from_the_files(make_peer, vocabulari
     assert [int(step.predicted) for step in greedy(checkpoint.model, cache, limit=12)] == generated
 
 
-def test_stored_position_embeddings_are_used(make_peer, tmp_path):
+def test_stored_position_embeddings_are_imported_as_learned_positions(make_peer, tmp_path):
     """Some converters round position embeddings to half precision, and some models train them."""
     for name, change in (("rounded", lambda table: table.half().float()), ("trained", lambda table: table + 0.1)):
         peer = make_peer()
@@ -283,7 +283,7 @@ def test_stored_position_embeddings_are_used(make_peer, tmp_path):
         assert check_parity(peer, tmp_path / name).config.positions == "learned"
 
 
-def test_stored_sinusoidal_positions_are_recognised(make_peer, tmp_path):
+def test_stored_sinusoids_are_imported_as_sinusoidal_positions(make_peer, tmp_path):
     peer = make_peer()
     weights = load_file(peer.folder / WEIGHTS)
     for side in ("encoder", "decoder"):

@@ -71,7 +71,7 @@ def test_sampled_continuation_depends_on_the_seed_and_top_k(model, tokenizer):
     assert ids(one.tokens) == ids(continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=8).tokens)
 
 
-def test_beam_tree_of_a_continuation_has_attention(model, tokenizer):
+def test_beam_tree_of_a_continuation_has_attention_to_all_earlier_tokens(model, tokenizer):
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(method="beam"), limit=4, capture=True)
     assert found.tree is not None
     # Columns: the start symbol, the given text, and one more token per step.
@@ -81,7 +81,7 @@ def test_beam_tree_of_a_continuation_has_attention(model, tokenizer):
     assert all(rows.shape[-1] == 0 for rows in found.tree.cross)
 
 
-def test_continuation_may_end_before_the_limit(model, tokenizer):
+def test_continuation_ends_at_a_forced_end_symbol(model, tokenizer):
     from transformer.decoding.constraints import Constraints
 
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(), constraints=Constraints(prefix=(0,)))
@@ -90,7 +90,7 @@ def test_continuation_may_end_before_the_limit(model, tokenizer):
     assert found.text == TEXT
 
 
-def test_empty_text_can_be_continued(model, tokenizer):
+def test_empty_text_is_continued_up_to_the_limit(model, tokenizer):
     found = continue_text(model, tokenizer, "", DecodingSettings(), limit=3)
     assert found.beginning == ()
     assert score_text(model, tokenizer, "x").tokens

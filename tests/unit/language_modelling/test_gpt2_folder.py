@@ -39,7 +39,7 @@ def test_gpt2_files_in_the_old_format_load_as_the_same_model(folder, imported):
         assert torch.equal(one, other), name
 
 
-def test_loaded_model_is_ready_for_inference(imported):
+def test_loaded_gpt2_model_is_in_evaluation_mode_with_tied_embeddings(imported):
     assert not imported.model.training
     assert imported.model.generator.weight is imported.model.target_embedding.weight
     assert imported.model.config.max_positions == 64

@@ -60,7 +60,7 @@ def test_score_command_prints_the_score_of_every_token(run_main, folder):
     assert total == pytest.approx(sum(float(line.split()[0]) for line in tokens), abs=0.05)
 
 
-def test_token_labels_are_readable_in_a_terminal(run_main, folder):
+def test_score_command_makes_spaces_line_breaks_and_bytes_visible(run_main, folder):
     done = run_main(main, "score", "the é\n", "--model", folder, "--device", "cpu")
     labels = [line.split(maxsplit=1)[1] for line in done.stdout.splitlines()[3:]]
     assert labels == ["t", "he", "␣", "é <0xC3>", "é <0xA9>", "↵"]

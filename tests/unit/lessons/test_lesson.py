@@ -18,7 +18,7 @@ address = "encoder_attention"
 TEXT = 'title = "T"\nsummary = "S."\nsentence = "I have a dream."\n' + 3 * STEP
 
 
-def test_valid_lesson_file_is_read():
+def test_parsed_lesson_has_the_steps_and_sentence_of_its_file():
     lesson = lesson_of("one", TEXT)
     assert len(lesson.steps) == 3 and lesson.steps[0].next_when == "answered"
     assert lesson.steps[0].sentence == "I have a dream."

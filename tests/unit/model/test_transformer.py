@@ -154,7 +154,7 @@ def test_reading_token_by_token_matches_reading_all_tokens_together(model, pair)
     torch.testing.assert_close(torch.cat(parts, dim=1), model.decode(target, memory, real), atol=1e-5, rtol=1e-5)
 
 
-def test_cache_rows_can_be_reordered(model, pair):
+def test_reordered_cache_rows_continue_their_own_sentences(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     _, cache = model.decode_step(target[:, :2], model.start_cache(model.encode(source, real), real))

@@ -190,7 +190,7 @@ def test_attribution_of_a_token_has_columns_only_for_tokens_read_before_it(shipp
     assert comma.name == "," and comma.prefix_labels[-1] == "nicht"
 
 
-def test_whole_translation_can_be_attributed(shipped, trace):
+def test_attribution_of_the_whole_translation_covers_all_its_positions(shipped, trace):
     whole = question_of(trace, shipped.tokenizer, MatteredParams(explained=WHOLE, against=5), (0,), LANGUAGES)
     assert whole.target.positions == tuple(range(len(trace.predicted_tokens))) and whole.target.against is None
     assert whole.explained == "the whole translation"
@@ -386,7 +386,7 @@ def test_recorded_agreement_of_methods_is_tabulated_and_described():
     assert square_chart(methods, numbers, []).to_dict()
 
 
-def test_conclusion_follows_from_the_measured_effects():
+def test_conclusion_states_the_largest_effect_or_that_no_word_matters_alone():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
     sentence = describe_conclusions(QUESTION, agreement(each, QUESTION.ranked), each)
     assert "without **a**, the log-probability of **x** is 2.00 nats lower" in sentence

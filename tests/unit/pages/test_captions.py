@@ -29,7 +29,7 @@ def described(trace, kind, layer=0, head=0, **view):
     return describe_head(view_of(trace, kind, **view), head_metrics(trace, kind, [0.0] * 20_000), layer, head)
 
 
-def test_caption_describes_known_heads(copying_translator):
+def test_caption_states_where_the_heads_of_a_copying_model_look(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     assert "mostly looks at the token before: 100%" in described(trace, "decoder")
     assert "mostly looks at the next token: 100%" in described(trace, "encoder")

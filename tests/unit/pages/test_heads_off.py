@@ -97,7 +97,7 @@ def test_all_heads_of_the_model_fit_in_a_url(small_config):
     assert {head for head, _ in off.head_gates()} == set(all_heads(small_config))
 
 
-def test_every_head_has_a_place_in_the_thumbnail_image():
+def test_thumbnail_image_has_one_block_per_head():
     weights = np.arange(2 * 3 * 4 * 5.0).reshape(2, 3, 4, 5)
     mask = np.ones((4, 5), dtype=bool)
     mask[0, 4] = False

@@ -62,7 +62,7 @@ def test_every_output_makes_direction_characters_visible():
     assert group_label((Token(9, "\u202ex", (0, 2)),), "\u202ex", words=True) == "\ufffdx"
 
 
-def test_token_labels_are_readable():
+def test_token_labels_make_spaces_bytes_and_roles_visible():
     assert token_label(Token(9, "▁Hund", (0, 4)), "Hund") == "␣Hund"
     assert token_label(Token(9, "<0xF0>", (2, 3)), "a 🙂") == "🙂 <0xF0>"
     assert token_label(Token(9, "<unk>", (2, 3), "unknown"), "a 🙂") == "🙂 <unk>"
@@ -80,7 +80,7 @@ def test_word_label_shows_preceding_line_breaks():
     assert label_without_space("↵↵It") == "It"
 
 
-def test_vocabulary_entry_labels_are_readable(tokenizer):
+def test_vocabulary_labels_name_special_tokens_and_make_spaces_visible(tokenizer):
     assert [entry_label(tokenizer, token) for token in (PAD, UNKNOWN, START, END)] == [
         "<pad> padding",
         "<unk>",

@@ -17,12 +17,12 @@ def rgb(colour: str) -> list[int]:
     return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
 
 
-def test_every_palette_can_be_chosen():
+def test_script_contains_every_palette_of_the_menu():
     assert list(PALETTES) == list(PALETTE["sequential"])
     assert script("attention_browser/attention_browser").count("const PALETTE = ") == 1
 
 
-def test_ends_and_middle_of_both_colour_scales_are_known():
+def test_colour_scales_have_known_colours_at_their_ends_and_middle():
     assert pixels(np.array([0.0, 1.0]), VIRIDIS).tolist() == [rgb("#440154"), rgb("#fde725")]
     assert pixels(np.array([0.0, 0.5, 1.0]), DIVERGING).tolist() == [rgb("#2166ac"), rgb("#f7f7f7"), rgb("#b2182b")]
     assert shades(3) == ["#440154", "#22908c", "#fde725"]

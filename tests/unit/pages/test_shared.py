@@ -227,7 +227,7 @@ def test_waiting_caller_computes_the_result_if_the_first_thread_ends():
     assert len(runs) == 2
 
 
-def test_cached_function_may_call_another():
+def test_cached_function_that_calls_another_returns_its_result():
     shared = SharedResults(10_000)
 
     @shared.remember("Inner …")

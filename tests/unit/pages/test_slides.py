@@ -73,7 +73,7 @@ def test_slides_restore_any_typed_text(text):
     assert State.from_address(dict(back.parameters)).text == text
 
 
-def test_slide_file_may_be_edited_by_hand():
+def test_slide_file_edited_by_hand_is_read():
     text = f"\ufeff# My lecture\r\n\r\n  {DREAM}  \r\n# Then the order\n{ORDER}"
     assert Slides.from_file(text).slides == (DREAM, ORDER)
 

@@ -248,7 +248,7 @@ def modes(folder: Path) -> Iterator[tuple[str, int]]:
     return ((path.name, path.stat().st_mode & 0o777) for path in folder.iterdir())
 
 
-def test_model_files_have_the_usual_permissions(tmp_path, small_translator, small_config):
+def test_saved_model_files_are_readable_by_all_users(tmp_path, small_translator, small_config):
     """safetensors creates files that only their owner can read, so other users could not load a shared model."""
     before = os.umask(0o022)
     try:

@@ -17,7 +17,7 @@ def test_invalid_port_is_reported_in_one_line(run_main, port):
     assert (done.returncode, done.stderr) == (1, f"error: --port must be at least 1 and at most 65535, not {port}\n")
 
 
-def test_host_may_be_an_ipv6_address(run_main):
+def test_model_server_listens_on_an_ipv6_host(run_main):
     try:
         taken = socket.create_server(("::1", 0), family=socket.AF_INET6)
     except OSError:

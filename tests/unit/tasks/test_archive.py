@@ -34,7 +34,7 @@ def test_saved_task_run_loads_unchanged(small_run, stored):
     assert stored.stat().st_size < 2_000_000
 
 
-def test_unfinished_run_can_be_saved_and_loaded(small_config, tmp_path):
+def test_unfinished_run_loads_with_the_snapshots_taken_so_far(small_config, tmp_path):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     save_run(trainer.run(), tmp_path / "half.npz")
@@ -42,7 +42,7 @@ def test_unfinished_run_can_be_saved_and_loaded(small_config, tmp_path):
     assert found.step == 4 and [snapshot.step for snapshot in found.snapshots] == [0, 3] and not found.finished
 
 
-def test_saved_run_may_omit_the_weights_of_most_snapshots(small_run, tmp_path):
+def test_run_saved_with_few_models_has_weights_only_in_those_snapshots(small_run, tmp_path):
     path = tmp_path / "few.npz"
     save_run(small_run, path, models=3)
     found = load_run(path)
@@ -71,7 +71,7 @@ def test_run_from_another_version_is_rejected(tmp_path, config):
     assert "from another version of Attention Atlas" in refused(tmp_path / "x.npz")
 
 
-def test_spectra_of_a_modular_task_are_saved(tmp_path):
+def test_saved_modular_run_loads_with_its_spectra(tmp_path):
     config = TaskConfig(task="modular", d_model=8, items=8, steps=2, snapshots=2)
     trainer = TaskTrainer(config)
     trainer.advance()

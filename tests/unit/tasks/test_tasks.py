@@ -22,7 +22,7 @@ from transformer.text.vocabulary import OWN_SYMBOLS
         ("modular", "0+0", "0"),
     ],
 )
-def test_answers_of_every_task_are_correct(name, text, expected):
+def test_task_answer_matches_a_known_answer(name, text, expected):
     task = task_named(name)
     assert task.write(task.parse(text).target) == expected
 

@@ -119,7 +119,7 @@ def test_diverging_training_is_reported_and_the_run_is_kept(small_config):
     assert trainer.run().step == 4
 
 
-def test_model_can_answer_at_any_snapshot(small_config, small_run):
+def test_answer_of_any_snapshot_has_tokens_probabilities_and_attention(small_config, small_run):
     first, last = (answer(small_config, small_run.snapshots[index], "abc") for index in (0, -1))
     for found in (first, last):
         rows = len(found.reads)

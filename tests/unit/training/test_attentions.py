@@ -60,7 +60,7 @@ def test_same_seed_gives_the_same_model(run, tmp_path):
     assert one == same
 
 
-def test_loss_matches_the_probabilities(tokenizer):
+def test_mean_loss_matches_the_token_probabilities(tokenizer):
     torch.manual_seed(2)
     model = build(
         decoder_only(
@@ -101,7 +101,7 @@ def test_model_that_cannot_be_saved_is_reported_before_any_training(run, tmp_pat
             compare_attentions(run, tmp_path / "x.json", steps=1_000_000, models=tmp_path / models)
 
 
-def test_mean_and_spread_over_seeds_are_computed():
+def test_mean_and_spread_over_seeds_match_known_values():
     assert mean_and_spread([1.0, 2.0, 6.0]) == pytest.approx((3.0, 3.0))
     losses = tuple(AttentionLoss("local", seed, 5, 1.0, 2.0) for seed in (1, 2))
     assert RecordedLosses(losses, 256, 16, 3, 9, "", "", "", "").of("full") == ()

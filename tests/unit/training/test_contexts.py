@@ -80,7 +80,7 @@ def test_target_is_the_input_shifted_by_one(tokenizer):
     assert [m.tolist() for m in batches.epoch(3)] != [m.tolist() for m in batches.epoch(4)]
 
 
-def test_text_files_and_sentence_pair_files_are_distinguished(tokenizer, tmp_path):
+def test_saved_contexts_load_as_contexts_not_as_sentence_pairs(tokenizer, tmp_path):
     data = contexts(tokenizer)
     data.save(tmp_path / "data.safetensors", "abc")
     loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")

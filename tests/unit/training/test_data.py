@@ -73,7 +73,7 @@ def test_held_out_sentences_are_excluded_on_both_sides():
     assert kept == [PAIRS[0], pairs[-1]] and not overlap(kept, held_out)
 
 
-def test_training_data_includes_careless_typing():
+def test_careless_variant_of_a_pair_has_no_case_and_no_punctuation():
     assert without_case_and_punctuation(("Is it Tom?", "Ist es Tom?")) == ("is it tom", "Ist es Tom?")
     assert without_case_and_punctuation(("...", "...")) == ("...", "...")
 
@@ -100,7 +100,7 @@ def test_stored_tokens_load_unchanged(tokenizer, tmp_path):
     assert loaded.target.lengths.tolist() == [len(tokenizer.encode_ids(target)) for _, target in PAIRS]
 
 
-def test_sentence_pairs_can_be_repeated_with_sampled_tokens(tokenizer):
+def test_repeated_sentence_pairs_get_newly_sampled_tokens(tokenizer):
     pairs = [("The old man is reading a newspaper in the garden.", "Der alte Mann liest eine Zeitung im Garten.")] * 50
     data = TokenData.of(pairs, tokenizer, max_tokens=200, sampled=2)
     best = tokenizer.encode_ids(pairs[0][0])

@@ -83,7 +83,7 @@ def test_learned_positions_are_not_trained_by_muon(run):
     assert len(muon.param_groups[0]["params"]) == 4 * LAYERS
 
 
-def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_path):
+def test_run_with_another_vocabulary_starts_from_the_model_embeddings(run, prepared, tmp_path):
     trainer(run, steps=4, average=1).train()
     given = load_language_model(run / "model", "cpu")
     other = tmp_path / "other"

@@ -11,5 +11,5 @@ def test_learning_rate_rises_stays_constant_and_falls():
     assert trapezoid(100, steps=100, warmup=10, cooldown=0.2) == 0
 
 
-def test_warmup_and_cooldown_are_optional():
+def test_learning_rate_without_warmup_and_cooldown_is_constant():
     assert all(trapezoid(step, steps=5, warmup=0, cooldown=0.0) == 1 for step in range(5))

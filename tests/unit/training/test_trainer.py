@@ -89,7 +89,7 @@ def test_run_is_not_resumed_with_another_config(run):
         trainer(run, learning_rate=0.5)
 
 
-def test_run_can_start_from_the_weights_of_a_model(run, tmp_path_factory):
+def test_run_started_from_a_model_has_its_weights(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
     other = copy_prepared(run, tmp_path_factory.mktemp("other"))
     again = trainer(other, start=run / "model")
@@ -101,7 +101,7 @@ def test_run_can_start_from_the_weights_of_a_model(run, tmp_path_factory):
         trainer(other, start=run / "model", d_ff=32)
 
 
-def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_path):
+def test_run_with_another_vocabulary_starts_from_the_model_embeddings(run, prepared, tmp_path):
     """A token in both vocabularies keeps its embedding; a new token gets the mean embedding of the tokens that spelled
     it.
     """
@@ -189,7 +189,7 @@ def test_model_that_no_machine_can_hold_is_rejected_before_allocation(run, sizes
         trainer(run, **sizes)
 
 
-def test_large_seed_is_valid(run):
+def test_largest_seed_gives_a_finite_loss(run):
     training = trainer(run, seed=2**31 - 1)
     training.step = 3
     assert math.isfinite(training.take_step()[0])
@@ -228,7 +228,7 @@ def test_run_with_newly_prepared_data_resumes_only_if_the_data_is_the_same(train
     assert trainer(trained, steps=4).step == 0
 
 
-def test_saved_checkpoints_can_be_loaded_as_models(trained, monkeypatch):
+def test_saved_checkpoints_load_as_models_with_their_weights(trained, monkeypatch):
     trainer(trained, steps=5).train()
     runs = trained.parent
     monkeypatch.setenv(FOLDER_VARIABLE, str(runs))

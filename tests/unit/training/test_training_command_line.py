@@ -39,7 +39,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_lists_the_commands(run_main, name):
+def test_every_training_command_has_help(run_main, name):
     done = run_main(main, name, "--help")
     assert done.returncode == 0 and "--" in done.stdout
 
@@ -91,7 +91,7 @@ def test_synthetic_pairs_exclude_failed_translations():
     assert not plausible(("I have a dream.", "")) and not plausible(("No.", "nicht " * 50))
 
 
-def test_data_can_be_prepared_for_the_reverse_direction(tmp_path, tokenizer, run_main):
+def test_reversed_preparation_uses_the_target_as_the_source(tmp_path, tokenizer, run_main):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tder {name}\n", encoding="utf-8")
     (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)
@@ -108,7 +108,7 @@ def test_every_command_line_option_has_a_description():
         assert all(len(action.help.split()) > 1 for action in command._actions), name
 
 
-def test_vocabulary_coverage_and_overlap_are_printed(tmp_path, run_main):
+def test_vocabulary_and_overlap_commands_print_their_counts(tmp_path, run_main):
     data = tmp_path / "pairs.tsv"
     data.write_text("because the dog\tweil der Hund\n", encoding="utf-8")
     done = run_main(main, "vocabulary", "--model", MODEL, "--data", data)
@@ -198,7 +198,7 @@ def test_line_that_is_not_text_is_reported_with_its_file_name(tmp_path, run_main
 
 @no_pipes
 @pytest.mark.parametrize("command", ["prepare", "prepare-language-model"])
-def test_validation_data_may_come_from_a_pipe(tmp_path, run_main, command):
+def test_validation_data_is_read_from_a_pipe(tmp_path, run_main, command):
     data = tmp_path / "data"
     data.write_text("".join(f"The dog {n} sleeps.\tDer Hund {n} schläft.\n" for n in range(200)), encoding="utf-8")
     with piped("A dog reads.\tEin Hund liest.\n" * 3) as pipe:

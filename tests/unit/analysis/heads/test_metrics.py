@@ -202,7 +202,7 @@ def test_punctuation_is_recognised_by_the_text_of_a_token(text, span, punctuatio
     assert is_punctuation(Token(9, "▁x", span), text) == punctuation
 
 
-def test_metrics_are_immutable(made_up_trace):
+def test_changing_head_metrics_raises_an_error(made_up_trace):
     metrics = head_metrics(made_up_trace(SOURCE, TARGET), "encoder", SCORES)
     assert isinstance(metrics, HeadMetrics)
     with pytest.raises(ValueError):

@@ -35,7 +35,7 @@ def test_positional_head_is_named_after_its_offset(made_up_trace, offset, name):
     assert "Voita" in rules[0].threshold and len(rules) == (1 if offset == 0 else 2)
 
 
-def test_decoder_head_on_the_previous_token_is_named(made_up_trace):
+def test_decoder_head_on_the_previous_token_is_named_previous_token(made_up_trace):
     decoder = np.eye(QUERIES, k=-1)
     decoder[0, 0] = 1.0
     assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous token",)

@@ -16,7 +16,7 @@ def test_attention_entropy_is_measured_in_nats():
 
 
 @pytest.mark.parametrize(("offset", "field"), [(-1, "previous"), (0, "same"), (1, "following")])
-def test_positional_heads_are_recognised(offset, field):
+def test_head_with_a_fixed_offset_has_a_share_of_one_at_that_offset(offset, field):
     weights = np.eye(5, k=offset)
     weights[weights.sum(1) == 0, 0] = 1
     found = pattern(weights, np.ones((5, 5), bool), groups(5), groups(5), same_text=True)

@@ -27,7 +27,7 @@ def of_halves(module):
 
 
 @pytest.mark.parametrize("rows", [0, 1, 20, 100])
-def test_packed_products_are_correct_on_one_core_and_on_all_cores(rows):
+def test_packed_products_match_pytorch_on_one_core_and_on_all_cores(rows):
     """With 40 inputs and 7,000 outputs, one row is computed on one core and twenty rows on all cores."""
     assert 40 * 7_000 < WORTH_ALL_CORES < 20 * 40 * 7_000
     linear = of_halves(nn.Linear(40, 7_000))
@@ -36,7 +36,7 @@ def test_packed_products_are_correct_on_one_core_and_on_all_cores(rows):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_packed_module_uses_its_packed_weights(bias):
+def test_packed_module_ignores_later_changes_of_its_weights(bias):
     linear = of_halves(nn.Linear(24, 36, bias=bias))
     x = torch.randn(1, 24)
     before = linear(x)
