@@ -53,14 +53,19 @@ def test_reading_token_by_token_matches_one_pass(choices):
 
 
 @kinds
-def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
+def test_recorded_and_fused_passes_agree(choices):
     model, ids = small(**choices), tokens()
-    fused, recorded = model(None, ids), model(None, ids, record=Recorder(details=False))
+    # On a CPU, the fused kernel runs only without gradients.
+    with torch.inference_mode():
+        fused, recorded = model(None, ids), model(None, ids, record=Recorder(details=False))
     torch.testing.assert_close(fused, recorded, atol=1e-5, rtol=0)
-    for logits in (fused, recorded):
-        model.zero_grad()
-        logits.square().mean().backward()
-        assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+@kinds
+def test_gradients_are_finite_for_every_attention_variant(choices):
+    model, ids = small(**choices), tokens()
+    model(None, ids).square().mean().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
 
 
 @pytest.mark.parametrize("choices", KINDS[1:], ids=lambda choices: choices["attention"])
