@@ -17,6 +17,10 @@ class DeviceError(AtlasError):
     """A device that is missing, out of memory or failing."""
 
 
+class SettingsError(AtlasError):
+    """A decoding setting that is out of range, or an unknown decoding method."""
+
+
 class InterventionError(AtlasError):
     """An intervention that the model or the sentence does not support."""
 

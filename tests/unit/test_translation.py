@@ -1,9 +1,11 @@
+import math
+
 import numpy as np
 import pytest
 
 from tests.conftest import ONE_SHAPE
 from transformer.decoding.texts import MAX_TOKENS
-from transformer.errors import TextError
+from transformer.errors import SettingsError, TextError
 from transformer.text.tokenizer import END
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import Interventions
@@ -102,9 +104,21 @@ def test_too_long_prefix_is_reported(small_translator):
         small_translator.translate(TEXT, DecodingSettings(), prefix=[10**6])
 
 
-def test_unknown_decoding_method_is_reported(small_translator):
-    with pytest.raises(ValueError, match="no method 'Beam': choose one of greedy, beam, sample"):
-        small_translator.translate("I have a dream.", DecodingSettings("Beam"))
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"method": "Beam"}, "no method 'Beam': choose one of greedy, beam, sample"),
+        *(({"beam_size": value}, f"beam_size must be 1 to 10, not {value}") for value in (0, 11)),
+        *(({"length_penalty": value}, f"length_penalty must be .*{value}") for value in (-0.1, math.nan, 1e308)),
+        *(({"temperature": value}, f"temperature must be .*, not {value}") for value in (0.0, -1.0, math.nan, 1e9)),
+        ({"top_k": -1}, "top_k must be at least 0, not -1"),
+        *(({"top_p": value}, f"top_p must be above 0 and at most 1, not {value}") for value in (0.0, 1.1, math.nan)),
+        *(({"seed": value}, f"seed must be 0 to 2147483647, not {value}") for value in (-1, 2**31)),
+    ],
+)
+def test_invalid_decoding_settings_are_reported(setting, message):
+    with pytest.raises(SettingsError, match=message.replace("+", r"\+")):
+        DecodingSettings(**setting)
 
 
 def test_endless_translation_stops_at_the_length_limit(shipped):

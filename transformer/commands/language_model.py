@@ -14,7 +14,6 @@ from transformer.language_modelling.evaluation import evaluate, evaluate_baselin
 from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_scores
 from transformer.language_modelling.scoring import score_text
 from transformer.text.vocabulary import label_parts
-from transformer.training.config import MAX_INTEGER
 from transformer.training.contexts import texts_of
 from transformer.training.data import read_lines, read_pairs, without_held_out
 from transformer.values.decoding_settings import METHODS, DecodingSettings
@@ -85,8 +84,6 @@ def continue_texts(loaded: LanguageModel, options: argparse.Namespace) -> None:
         beginnings = [line for _, line in read_lines(options.file)]
     if options.limit > MAX_LIMIT:
         raise ValueError(f"--limit must be at most {MAX_LIMIT:,}, not {options.limit:,}")
-    if not 0 <= options.seed <= MAX_INTEGER:
-        raise ValueError(f"--seed must be at least 0 and at most {MAX_INTEGER:,}, not {options.seed:,}")
     settings = DecodingSettings(
         method=options.method,
         beam_size=options.beam,

@@ -14,7 +14,7 @@ from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.step import Distribution, Step, predict, token_rank
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.transformer import Transformer
-from transformer.values.decoding_settings import LENGTH_PENALTY, MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+from transformer.values.decoding_settings import LENGTH_PENALTY
 from transformer.values.translation import HypothesisState
 
 
@@ -82,12 +82,8 @@ def beam_search(
         One step per token, until the search for every sentence has stopped.
 
     Raises:
-        ValueError: a setting is out of range, or no token satisfies the constraints.
+        ValueError: no token satisfies the constraints.
     """
-    if not 1 <= beam_size <= MAX_BEAM_SIZE:
-        raise ValueError(f"beam_size must be 1 to {MAX_BEAM_SIZE}, not {beam_size}")
-    if not 0 <= length_penalty <= MAX_LENGTH_PENALTY:
-        raise ValueError(f"length_penalty must be 0 to {MAX_LENGTH_PENALTY}, not {length_penalty}")
     symbols = model.symbols
     batch_size = cache.batch_size
     generation = model.config.generation

@@ -10,7 +10,6 @@ from transformer.decoding.loop import decode_loop
 from transformer.decoding.step import Step
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.transformer import Transformer
-from transformer.values.decoding_settings import MAX_TEMPERATURE, MIN_TEMPERATURE
 
 
 def sample(
@@ -36,14 +35,8 @@ def sample(
         temperature, top_k, top_p: as in `DecodingSettings`.
 
     Raises:
-        ValueError: a setting is out of range, or no token satisfies the constraints.
+        ValueError: no token satisfies the constraints.
     """
-    if not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
-        raise ValueError(f"temperature must be {MIN_TEMPERATURE} to {MAX_TEMPERATURE}, not {temperature}")
-    if top_k < 0:
-        raise ValueError(f"top_k must be at least 0, not {top_k}")
-    if not 0 < top_p <= 1:
-        raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.batch_size)]
 
     # Relative position of each row's last random number within the sampled token's interval. It is also uniformly

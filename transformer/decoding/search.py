@@ -16,7 +16,7 @@ from transformer.decoding.step import token_rank, top_candidates
 from transformer.decoding.tree import search_tree
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.transformer import Transformer
-from transformer.values.decoding_settings import METHODS, DecodingSettings
+from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.translation import LogitLens, SearchTree
 
 LENS_CANDIDATES = 3
@@ -59,7 +59,7 @@ def search(
         capture: whether beam search returns a search tree.
 
     Raises:
-        ValueError: a setting is out of range, or no token satisfies the constraints.
+        ValueError: no token satisfies the constraints.
     """
     if settings.method == "beam":
         # Drop the steps' distributions, which would take hundreds of megabytes for a vocabulary of 65,000 tokens.
@@ -77,7 +77,7 @@ def search(
         return SearchResult(best.tokens, best.log_prob, best.ended, search_tree(expanded, best) if capture else None)
     if settings.method == "greedy":
         steps = greedy(model, cache, limit=limit, constraints=constraints)
-    elif settings.method == "sample":
+    else:
         steps = sample(
             model,
             cache,
@@ -88,8 +88,6 @@ def search(
             limit=limit,
             constraints=constraints,
         )
-    else:
-        raise ValueError(f"there is no method {settings.method!r}: choose one of {', '.join(METHODS)}")
     taken = [(int(step.predicted), float(step.score)) for step in watched(steps)]
     tokens = tuple(token for token, _ in taken)
     return SearchResult(tokens, taken[-1][1], tokens[-1] == model.symbols.end, None)

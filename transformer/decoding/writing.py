@@ -36,7 +36,7 @@ def write(
         beginning: token ids of the text to continue, which the cache already contains; empty for a translation.
 
     Raises:
-        ValueError: a setting is out of range, or the vocabulary lacks a token in the constraints.
+        ValueError: the vocabulary lacks a token in the constraints.
     """
     spelt = replace(constraints, spelling=vocabulary.spelling)
     began = perf_counter()

@@ -35,7 +35,7 @@ def continue_text(
 
     Raises:
         TextError: the text fills all learned positions.
-        ValueError: a setting is out of range.
+        ValueError: the limit is below 1.
     """
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")

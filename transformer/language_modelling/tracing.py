@@ -70,7 +70,7 @@ def trace_continuation(
     Raises:
         TextError: the text is too long.
         DeviceError: the device ran out of memory.
-        ValueError: a setting is out of range, or the vocabulary has no such token.
+        ValueError: the vocabulary has no such token.
 
     Returns:
         Continuation, trace, ranks and logit lens. The trace covers the text and the continuation; ranks and logit lens

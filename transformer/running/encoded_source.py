@@ -72,7 +72,7 @@ class EncodedSource:
 
         Raises:
             TextError: the prefix is too long.
-            ValueError: a setting is out of range, or the vocabulary lacks a token.
+            ValueError: the vocabulary lacks a token.
         """
         prefix, suppressed = tuple(prefix) or self.vocabulary.begin(self.text), frozenset(suppressed)
         free = MAX_TOKENS + 1 - len(prefix)

@@ -21,6 +21,7 @@ from transformer.model.edits import edits_of
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 from transformer.training.data import Pair, read_rows, without_case_and_punctuation
+from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 # Sentences per batch, by device type. Smaller batches leave a GPU idle; larger ones are no faster on a CPU.
@@ -170,7 +171,6 @@ def _translate_batch(
     if beam == 1:
         steps = greedy(model, cache, limit=limit, constraints=constraints)
         return torch.stack([step.predicted for step in steps], dim=1).tolist()
-    hypotheses_of_sentences = hypotheses(
-        beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints), len(source)
-    )
-    return [best_first[0].tokens for best_first in hypotheses_of_sentences]
+    size = DecodingSettings("beam", beam_size=beam).beam_size
+    steps = beam_search(model, cache, beam_size=size, limit=limit, constraints=constraints)
+    return [best_first[0].tokens for best_first in hypotheses(steps, len(source))]

@@ -121,25 +121,6 @@ def test_sampled_tokens_follow_the_cumulative_distribution():
     assert drawn(logits, uniform)[0].tolist() == [1, 1, 3, 3, 4, 4, 4]
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        {"temperature": 0.0},
-        {"temperature": -1.0},
-        {"temperature": float("nan")},
-        {"temperature": 1e9},
-        {"top_k": -1},
-        {"top_p": 0.0},
-        {"top_p": 1.1},
-        {"top_p": float("nan")},
-    ],
-)
-def test_sampling_settings_out_of_range_raise_an_error(decode, setting):
-    (name,) = setting
-    with pytest.raises(ValueError, match=name):
-        decode(sample, [[5, END]], seed=0, **setting)
-
-
 def test_remainder_of_a_uniform_draw_is_uniform():
     """Uniform numbers that draw the same token are spread evenly over its probability interval."""
     logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)

@@ -20,7 +20,15 @@ from transformer.running.scoring import Comparison, Scores
 from transformer.running.translator_run import TranslatorRun
 from transformer.serving.answers import ARCHIVE, JSON, Reply, archive_reply, json_reply, result_of
 from transformer.serving.protocol import PROTOCOL, RequestError, read_run, request
-from transformer.values.decoding_settings import METHODS, DecodingSettings
+from transformer.values.decoding_settings import (
+    MAX_BEAM_SIZE,
+    MAX_LENGTH_PENALTY,
+    MAX_SEED,
+    MAX_TEMPERATURE,
+    METHODS,
+    MIN_TEMPERATURE,
+    DecodingSettings,
+)
 from transformer.values.interventions import MODES, Interventions
 from transformer.values.patches import PATCH_SITES
 from transformer.values.tokens import Token
@@ -29,9 +37,15 @@ from transformer.values.translation import BeamNode, LogitLens, SearchTree, Trac
 
 ADDRESS = "http://127.0.0.1:1"
 IDS = st.lists(st.integers(0, 10**6), max_size=8).map(tuple)
-FINITE = st.floats(allow_nan=False, allow_infinity=False)
 SETTINGS = st.builds(
-    DecodingSettings, st.sampled_from(METHODS), st.integers(), FINITE, FINITE, st.integers(), FINITE, st.integers()
+    DecodingSettings,
+    st.sampled_from(METHODS),
+    st.integers(1, MAX_BEAM_SIZE),
+    st.floats(0, MAX_LENGTH_PENALTY),
+    st.floats(MIN_TEMPERATURE, MAX_TEMPERATURE),
+    st.integers(0),
+    st.floats(0, 1, exclude_min=True),
+    st.integers(0, MAX_SEED),
 )
 INTERVENTIONS = st.builds(
     Interventions,

@@ -49,7 +49,7 @@ class TranslationRun(Decoding, TranslatorRun[Translation]):
         TextError: the text is empty or too long, or the prefix is too long.
         DeviceError: the device ran out of memory.
         InterventionError: the interventions refer to a head or token that does not exist.
-        ValueError: a setting is out of range, or the vocabulary lacks a token.
+        ValueError: the vocabulary lacks a token.
     """
 
     def compute(self, runs: Translator) -> Translation:
