@@ -52,8 +52,8 @@ WALKS = {
     "address": ADDRESSES,
     "pages": st.lists(st.sampled_from(list(PAGES)), min_size=2, max_size=6),
 }
-test_any_way_through_the_pages_keeps_the_address = few(25)(given(**WALKS)(keeps_address))
-test_two_thousand_ways_keep_the_address = many(2_000)(given(**WALKS)(keeps_address))
+test_any_sequence_of_pages_keeps_text_translation_and_parameters = few(25)(given(**WALKS)(keeps_address))
+test_two_thousand_sequences_of_pages_keep_text_translation_and_parameters = many(2_000)(given(**WALKS)(keeps_address))
 
 
 def test_url_without_a_sentence_uses_the_first_example():

@@ -190,12 +190,24 @@ def a_language_model(whole, what) -> None:
     refused_or_the_same(whole, "language model", what)
 
 
-test_a_translator = few(70)(given(what=damages("translator"))(a_translator))
-test_a_marian_model = few(40)(given(what=damages("marian"))(a_marian_model))
-test_a_language_model = few(40)(given(what=damages("language model"))(a_language_model))
-test_two_thousand_translators = many(2000)(given(what=damages("translator"))(a_translator))
-test_many_marian_models = many(500)(given(what=damages("marian"))(a_marian_model))
-test_many_language_models = many(500)(given(what=damages("language model"))(a_language_model))
+test_damaged_translator_is_rejected_with_one_message_or_loads_unchanged = few(70)(
+    given(what=damages("translator"))(a_translator)
+)
+test_damaged_marian_model_is_rejected_with_one_message_or_loads_unchanged = few(40)(
+    given(what=damages("marian"))(a_marian_model)
+)
+test_damaged_language_model_is_rejected_with_one_message_or_loads_unchanged = few(40)(
+    given(what=damages("language model"))(a_language_model)
+)
+test_two_thousand_damaged_translators_are_rejected_or_load_unchanged = many(2000)(
+    given(what=damages("translator"))(a_translator)
+)
+test_many_damaged_marian_models_are_rejected_or_load_unchanged = many(500)(
+    given(what=damages("marian"))(a_marian_model)
+)
+test_many_damaged_language_models_are_rejected_or_load_unchanged = many(500)(
+    given(what=damages("language model"))(a_language_model)
+)
 
 
 @pytest.mark.parametrize("text", ["step,loss\n1,2\n", f"{','.join(FIELDS)}\n1,2\n", "\n", '"'], ids=repr)
