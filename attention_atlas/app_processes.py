@@ -21,7 +21,8 @@ from transformer.commands.terminal import MAX_PORT
 PROCESS_MEMORY = 1_000_000_000
 # Maximum number of processes by default. Four processes serve more users than a lecture hall has seats.
 MAX_DEFAULT_PROCESSES = 4
-# Maximum number of processes that the user can request, because a mistyped number could fill the memory.
+# Maximum number of processes that the user can request. A larger number may be a typing error and could fill the
+# memory.
 MAX_PROCESSES = 256
 # BACKLOG: connections that may wait to be accepted, enough when a whole lecture hall opens a link at once. CONNECTIONS:
 # open connections per process.
@@ -33,7 +34,7 @@ START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 RESTART_PAUSE, MAX_RESTART_PAUSE = 1.0, 60.0
 # The first browser to open this URL becomes the lecturer's, so do not show the URL on a projector.
-VOTE_MESSAGE = "  To let the audience vote, the lecturer opens this once, with the projector off: {address}\n"
+VOTE_MESSAGE = "  To let the audience vote, the lecturer opens this URL once, with the projector off: {address}\n"
 HEALTH_REQUEST = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
@@ -201,8 +202,8 @@ async def keep_running(
 async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
     """Run an app process that only this machine can reach; yield the process and its port.
 
-    Ctrl-C does not reach the app process. The app process exits when its input pipe closes: at the end of the block, or
-    with this process.
+    Ctrl-C does not reach the app process. The app process exits when its input pipe closes, at the end of the `with`
+    block or when this process exits.
 
     Raises:
         StartError: the process does not start.
@@ -256,7 +257,7 @@ async def wait_until_listening(process: Process, port: int) -> None:
 
 
 async def wait_until_answering(process: Process, port: int) -> None:
-    """Wait until a listening app process answers, which means that everything a page needs is loaded.
+    """Wait until a listening app process answers, and so has loaded everything that a page needs.
 
     Raises: as in `wait_until_listening`.
     """

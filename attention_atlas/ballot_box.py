@@ -33,8 +33,8 @@ class BallotBox:
         vote: stage at which the vote was opened; every ballot states this number.
         question, choices: texts shown to the voters.
         ballots: index of each voter's choice, by the random string that identifies the voter.
-        revealed: the model's answer after the reveal: `answer`, the index of a choice; `shares`, the probabilities of
-            the choices, or an empty tuple; and `says`, a sentence.
+        revealed: the model's answer; empty before the reveal. `answer` is the index of a choice, `shares` are the
+            choices' probabilities or an empty tuple, and `says` is a sentence.
     """
 
     stage: int = field(default_factory=lambda: secrets.randbelow(1 << 30))

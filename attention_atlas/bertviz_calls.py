@@ -29,11 +29,12 @@ def head_view(
     """Draw heads in one layer as lines between tokens.
 
     Args:
-        attention, tokens: for a model with one stack: a list of layers [1, H, rows, columns], and a token for each row.
+        attention, tokens: list of layers [1, H, rows, columns] and the rows' tokens, for a model with one stack.
         sentence_b_start: ignored, because one drawing shows both sentences.
         prettify_tokens: ignored, because token marks are always made readable.
         layer, heads: 0-based layer and heads to show first.
-        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens: for an encoder-decoder.
+        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens: the same for an
+            encoder-decoder.
         include_layers: 0-based layers; the lowest is shown first. The drawing always has all layers.
         html_action: "view" displays the drawing; "return" returns it, with the HTML as its `data`.
 

@@ -15,7 +15,8 @@ from transformer import __version__
 from transformer.commands.terminal import errors_without_traceback
 
 PROG = "attention-atlas"
-# Module in `transformer.commands` and one-line help for each command; importing the modules would take seconds.
+# Module in `transformer.commands` and one-line help for each command. They are listed here, because importing the
+# modules takes seconds.
 COMMANDS = {
     "translate": ("translate", "translate a sentence, and save the trace of the run"),
     "info": ("translate", "print the architecture and its parameters"),

@@ -26,8 +26,8 @@ class Drawing:
     Args:
         trace: trace to draw.
         kind: attention kind to show first; None means the trace's last kind.
-        title: title of the document; empty for the beginning of the text.
-        choice: initial selection, by the names of `attention_atlas.browser.payload.CHOICE`; layers and heads are
+        title: title of the document; if empty, the beginning of the text.
+        choice: initial selection; the keys are those of `attention_atlas.browser.payload.CHOICE`. Layers and heads are
             0-based.
 
     Attributes:
@@ -82,8 +82,8 @@ def trace_of(attention: Any, tokens: Any, **others: Any) -> Trace:
 
     Args:
         attention, tokens: as in `Trace.from_attention`.
-        others: further arguments of `Trace.from_attention`, without the prefix for the side: `text`, `offsets`, `mask`
-            and `item`.
+        others: the arguments `text`, `offsets`, `mask` and `item` of `Trace.from_attention`, without the prefix
+            "source_" or "target_".
     """
     causal = is_causal(weights_of(attention, "model's", item=others.get("item")))
     stack, side = ("decoder", "target") if causal else ("encoder", "source")

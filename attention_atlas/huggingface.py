@@ -96,7 +96,7 @@ def _returning_weights(model: Any) -> Iterator[None]:
         model.train(training)
 
 
-# A text, and the tokens of that text.
+# A text and its tokens.
 Tokenized = tuple[str, tuple[Token, ...]]
 
 

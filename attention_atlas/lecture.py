@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from transformer.commands.terminal import MAX_PORT
 
 PORT = 8501
-# Part of a host name between dots (RFC 1123, section 2.1). NAME rejects names of digits and dots only, which are IP
-# addresses, or ports given by mistake.
+# Part of a host name between dots (RFC 1123, section 2.1). NAME rejects names of only digits and dots: IP addresses,
+# and ports given by mistake.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
 # RFC 5737 reserves this address for documentation. Connecting
@@ -21,7 +21,7 @@ PROBE_ADDRESS = ("192.0.2.1", 9)
 
 
 def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
-    """Replace --lecture [ADDRESS] with the options of `streamlit run` that it stands for.
+    """Replace --lecture [ADDRESS] with the options of `streamlit run` that it implies.
 
     Returns:
         The options, and the URL that all users can open. Without --lecture, the options are unchanged, and the URL is
@@ -83,7 +83,7 @@ def own_address() -> str | None:
 
 
 def check_host(host: str) -> str:
-    """Return a valid address or name by which other machines reach this one.
+    """Return `host` if it is a valid address or name by which other machines reach this machine.
 
     Raises:
         SystemExit: `host` is invalid, or is known only on this machine.

@@ -19,13 +19,13 @@ from attention_atlas.vote_endpoint import VoteEndpoint, vote_request
 # Size limits in bytes: for a request's head, which is long if the URL contains slides, and for data passed on at once.
 MAX_HEAD = 1 << 16
 CHUNK = 1 << 16
-# Timeouts in seconds: for a request's head to arrive, because browsers open connections early, and for an app process
-# to accept a connection.
+# Timeouts in seconds, for a request's head to arrive and for an app process to accept a connection. The first is long,
+# because browsers open connections before they need them.
 HEAD_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 2.0
 # Seconds within which a newly loaded page opens its websocket.
 ARRIVAL_TIMEOUT = 10.0
-# Part of the path of each of Streamlit's own files, whatever the app's base path is.
+# The paths of Streamlit's own files contain this part, whatever the app's base path is.
 STATIC_PATH = b"/static/"
 # Line endings that an app process or another server accepts, but this proxy does not.
 BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n)")
@@ -66,8 +66,8 @@ class ProxiedRequest:
         head: head as it is sent to the app process.
         backend: index of the process that the browser's cookie names; None without a cookie.
         websocket: whether the request opens a websocket.
-        repeatable: whether the request can be sent to another process if one exits before answering, because there is
-            no body.
+        repeatable: whether the request has no body, so that it can be sent to another process if one exits before
+            answering.
         file: path of one of Streamlit's own files, if the browser accepts a compressed copy of the whole file;
             otherwise None.
     """
@@ -277,7 +277,7 @@ class ReverseProxy:
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy bytes until the sender closes, as fast as the receiver accepts them."""
+    """Copy bytes until the sender closes the connection, as fast as the receiver accepts them."""
     while data := await reader.read(CHUNK):
         writer.write(data)
         await writer.drain()

@@ -43,8 +43,8 @@ ACTIONS = {
 # Maximum size of a body in bytes, and seconds allowed for it to arrive.
 MAX_BODY = 8_192
 BODY_TIMEOUT = 10.0
-# Seconds that a request waits for a change of the vote, and maximum number of waiting requests. Afterwards a browser
-# asks again at once.
+# Seconds that a request waits for a change of the vote, and maximum number of waiting requests. After an answer, a
+# browser sends the request again at once.
 WAIT_SECONDS = 25.0
 MAX_WAITING = 2_000
 # Seconds for which a browser stays the lecturer's.

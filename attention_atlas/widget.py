@@ -31,7 +31,7 @@ class Browser(anywidget.AnyWidget):
     Args:
         trace: trace to draw.
         kind: attention kind to show first; None means the trace's last kind.
-        choice: initial selection, by the names of `attention_atlas.browser.payload.CHOICE`.
+        choice: initial selection; the keys are those of `attention_atlas.browser.payload.CHOICE`.
 
     Attributes:
         kind: attention kind on display.

@@ -13,7 +13,7 @@ import transformers
 from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients
 from torch import Tensor
 
-# Set this before importing inseq, so that it does not search for models online.
+# Set the variable before importing inseq, so that inseq does not search for models online.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import inseq

@@ -43,7 +43,7 @@ def from_text(
 
 
 def compare(marian: Marian) -> None:
-    """Check that this project and captum agree, and print the integration error of each."""
+    """Check that this project and captum agree, and print the integration errors of both."""
     positions = list(marian.word())
     found = {
         method: marian.translator.attribute(marian.trace, method, [Target((position,)) for position in positions])
@@ -70,7 +70,7 @@ def figures(repeats: int) -> dict[str, Figure]:
     trace = shipped.trace(SENTENCE)
     # The explained word is one token in the middle of the model's own translation.
     explained = {"one word": Target((len(trace.predicted_tokens) // 2,)), "the whole sentence": whole_sentence(trace)}
-    print(f"12 words, {len(trace.source_tokens)} x {len(trace.predicted_tokens)} tokens; the model that ships")
+    print(f"12 words, {len(trace.source_tokens)} x {len(trace.predicted_tokens)} tokens; the shipped model")
     found: dict[str, Figure] = {}
     for what, target in explained.items():
         runs: dict[str, Callable[[], object]] = {
@@ -109,7 +109,7 @@ def figures(repeats: int) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument("--repeats", type=int, default=3, help="timed calls of each function; the median counts")
+    arguments.add_argument("--repeats", type=int, default=3, help="timed calls of each function; the median is reported")
     options = arguments.parse_args()
     quiet()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}")

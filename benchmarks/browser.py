@@ -325,7 +325,7 @@ def main() -> None:
             trace = made(*shape)
             report(name, measure_drawing(browser, folder, trace), measure_peer(browser, folder, trace))
         browser.close()
-    print(f"Peer: {PEER}. It answers a click on a small map where ours answers a key.")
+    print(f"Peer: {PEER}. It answers a click on a small map; this project answers a key press.")
     write(arguments.json, figures)
 
 

@@ -188,7 +188,7 @@ def timed_capture(sources: torch.Tensor, length: int, capture: bool) -> float:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument("--repeats", type=int, default=7, help="timed calls per library; the median counts")
+    arguments.add_argument("--repeats", type=int, default=7, help="timed calls per library; the median is reported")
     options = arguments.parse_args()
 
     torch.manual_seed(1)

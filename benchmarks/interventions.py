@@ -13,7 +13,7 @@ of two logits. The peer is TransformerLens (`pip install 'transformer-lens>=3,<4
 has no encoder-decoders, so its decoder has as many layers as both stacks here. TransformerLens runs the model once per
 cell, so only every twelfth cell is timed; times are per cell.
 
-`attributions.py`, with captum and inseq, `graph.py` and `peak_memory.py` run at the end. Run this benchmark on idle
+At the end, `attributions.py` (with captum and inseq), `graph.py` and `peak_memory.py` run. Run this benchmark on idle
 cores.
 """
 
@@ -102,7 +102,9 @@ def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 
 
 def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | None:
-    """Return TransformerLens's version, number of cells, and a function that patches every cell; None if missing."""
+    """Return TransformerLens's version, number of cells, and a function that patches every cell; None without
+    TransformerLens.
+    """
     try:
         from transformer_lens import HookedTransformer, HookedTransformerConfig, patching  # pyright: ignore
     except ImportError:
@@ -184,7 +186,7 @@ def board(repeats: int) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument("--repeats", type=int, default=5, help="timed calls of each function; the median counts")
+    arguments.add_argument("--repeats", type=int, default=5, help="timed calls of each function; the median is reported")
     options = arguments.parse_args()
 
     attributions.quiet()

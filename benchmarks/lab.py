@@ -94,7 +94,7 @@ def steps_per_second() -> dict[str, float]:
 
 
 def time_to_learn(task: str) -> dict[str, object]:
-    """Return the seconds and steps of a default training run until every later snapshot solves the held-out items."""
+    """Return the seconds and steps after which every snapshot of a default training run solves the held-out items."""
     trainer = TaskTrainer(TaskConfig(task=task))
     solved: float | None = None
     while not trainer.finished:

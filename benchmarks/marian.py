@@ -40,7 +40,7 @@ TOKENS = 65_001
 LENGTH = 20
 # Bytes per megabyte as `benchmarks.server.memory` reports it.
 MB = 2**20
-# Beam size and number of steps of the search for which memory is measured.
+# Beam size and number of steps of the search whose memory is measured.
 BEAM, STEPS = 5, 60
 TEXT = "The old man is reading a newspaper in the garden."
 SIZES = {
@@ -183,7 +183,7 @@ def read_all(model: transformers.MarianMTModel, source: torch.Tensor, target: to
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds; the median is reported (%(default)s)")
     parser.add_argument("--pieces", type=int, default=TOKENS, help="vocabulary size (%(default)s)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
@@ -199,7 +199,7 @@ def main() -> None:
         print(f"loaded in {perf_counter() - begin:.1f} s, {translator.parameters / 1e6:.0f} million parameters")
         print(
             f"peak memory of a process that loads it: {loading_peak(ours):.2f} GB, of which the imports "
-            f"{loading_peak(None):.2f}; reckoned beforehand {memory_needed(ours / WEIGHTS) / 1e9:.2f}"
+            f"{loading_peak(None):.2f}; estimated beforehand {memory_needed(ours / WEIGHTS) / 1e9:.2f}"
         )
         source = torch.tensor([[token.id for token in translator.tokenizer.encode_source(TEXT)]])
         end = translator.tokenizer.symbols.end
@@ -207,7 +207,7 @@ def main() -> None:
         target = [*written[0, 1:LENGTH].tolist(), end]
         print(
             f"a beam search of {BEAM} over {STEPS} steps, with its tree: {decoding_peak(ours) * 1000:.0f} MB above "
-            f"the loaded model; all [N, V] of it are {STEPS * BEAM * options.pieces * 4 / 1e6:.0f} MB"
+            f"the loaded model; its log-probabilities of all tokens would take {STEPS * BEAM * options.pieces * 4 / 1e6:.0f} MB"
         )
         print(f"model chosen in the app → its first page with maps computed: {time_to_first_map(ours):.1f} s")
         report(

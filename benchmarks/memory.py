@@ -1,4 +1,4 @@
-"""Measures how much memory the server holds after many different sentences.
+"""Measures how much memory the server uses after many different sentences.
 
     python benchmarks/memory.py [--sentences N] [--page PAGE] [--views N]
 
@@ -28,7 +28,7 @@ from pages.ui.params.pages import PAGES as REGISTERED
 from transformer.serving.server_process import RELEASE_INTERVAL
 from transformer.values.decoding_settings import MAX_BEAM_SIZE
 
-# Pages by URL path, without pages that need no model and therefore read no sentence.
+# URL paths of the pages, except those that need no model and therefore read no sentence.
 PAGES = tuple("" if page.name == FIRST else page.name for page in REGISTERED.values() if page.needs != "nothing")
 VIEWS = 20
 # One user in this many requests a beam search of maximum size.
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=1_000, metavar="N")
     parser.add_argument("--page", choices=PAGES, nargs="+", default=PAGES, help="pages to open in turn, by URL path")
     parser.add_argument(
-        "--views", type=int, default=VIEWS, metavar="N", help="views per user; then another user comes (%(default)s)"
+        "--views", type=int, default=VIEWS, metavar="N", help="views per user, before a new user connects (%(default)s)"
     )
     arguments = parser.parse_args()
     with server() as (address, process, _):

@@ -49,7 +49,7 @@ def compute(part: str) -> None:
 
 def figures() -> dict[str, Figure]:
     """Return the peak memory of each computation in MB, and print each as soon as it is measured."""
-    print(f"{len(SENTENCE.split())} words; the most memory of a process")
+    print(f"{len(SENTENCE.split())} words; peak memory of a process")
     found: dict[str, Figure] = {}
     for part in PARTS:
         command = [sys.executable, __file__, "--part", part]

@@ -186,13 +186,13 @@ def stay(log: Path, count: int = 20) -> dict[str, str]:
         cookie = headers["Set-Cookie"].split(";")[0]
         seen = len(visits(log))
         for _ in range(5):
-            assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a visitor who has a cookie got another"
+            assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a user with a cookie got another cookie"
         met = {visit[0] for visit in visits(log)[seen:]}
         assert len(met) == 1, f"one visitor met {met}"
         (processes[cookie],) = met
     counts = Counter(processes.values())
-    print(f"{count} visitors stayed where they came: {dict(counts)}")
-    assert len(counts) == 2, "all visitors met one process"
+    print(f"{count} users stayed with their process: {dict(counts)}")
+    assert len(counts) == 2, "all users got the same process"
     return processes
 
 
@@ -207,12 +207,12 @@ def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
     (other,) = {process for process in processes.values() if process != killed}
     for cookie, process in processes.items():
         seen = len(visits(log))
-        assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a visitor who has a cookie got another"
-        assert asyncio.run(translated(cookie)), f"a visitor of {process} has no translation"
+        assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a user with a cookie got another cookie"
+        assert asyncio.run(translated(cookie)), f"a user of {process} has no translation"
         met = {visit[0] for visit in visits(log)[seen:]}
-        assert met == {other}, f"a visitor of {process} met {met}"
+        assert met == {other}, f"a user of {process} got {met}"
     gone = sum(process == killed for process in processes.values())
-    print(f"{killed} was killed: its {gone} visitors went to {other}, and those of {other} stayed")
+    print(f"{killed} was killed: its {gone} users moved to {other}, and the users of {other} stayed")
 
 
 def compressed(log: Path) -> None:
@@ -222,13 +222,13 @@ def compressed(log: Path) -> None:
     plain, (headers, packed) = ask(path)[1], ask(path, **{"Accept-Encoding": "gzip"})
     assert headers["Content-Encoding"] == "gzip" and len(packed) < len(plain) / 2
     assert visits(log)[-1][1] == "HIT"
-    print(f"{path}: {len(plain):,} bytes, {len(packed):,} compressed, and from nginx's copy")
+    print(f"{path}: {len(plain):,} bytes, {len(packed):,} compressed, and served from nginx's cache")
 
 
 def long_addresses() -> None:
     """Check that nginx accepts a URL as long as the app allows."""
     ask(f"/?text={'x' * MAX_ADDRESS}")
-    print(f"an address of {MAX_ADDRESS:,} characters is answered")
+    print(f"a URL of {MAX_ADDRESS:,} characters is answered")
 
 
 async def translated(cookie: str = "") -> bool:
@@ -281,7 +281,7 @@ def main() -> None:
                 for _ in range(10):
                     ask("/")
                     assert asyncio.run(translated()), "the page has no translation"
-                print("10 new visitors met the other")
+                print("10 new users got the other process")
         finally:
             for process in processes.values():
                 process.terminate()

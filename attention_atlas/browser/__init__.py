@@ -1,1 +1,1 @@
-"""The attention browser without Streamlit: the data for its script, and the scripts, styles and HTML file around it."""
+"""The attention browser without Streamlit: its data, scripts, style sheets and HTML file."""

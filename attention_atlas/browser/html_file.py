@@ -47,7 +47,7 @@ def theme(root: str = ":root", *, dark: str = "") -> str:
 
 
 def template(entry: str, body: str) -> str:
-    """Return an HTML document with a placeholder for the data, which `fill` replaces.
+    """Return an HTML document with a placeholder that `fill` replaces with the data.
 
     Args:
         entry: module in assets/, without ".js", that draws the content; it runs after all other modules.
@@ -88,7 +88,7 @@ def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> 
     Args:
         messages: messages from `browser_payload`, by attention kind.
         kind: attention kind to show first.
-        title: title of the document; empty for the beginning of the text.
+        title: title of the document; if empty, the beginning of the text.
     """
     headers = {each: unframe(message)[0] for each, message in messages.items()}
     content = {

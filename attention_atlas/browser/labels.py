@@ -15,7 +15,7 @@ SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cro
 ROW_TITLE = "from: the {} that looks"
 COLUMN_TITLE = "to: the {} looked at"
 SECONDS_TITLE = "second of the sound"
-# Stands for the part of a word that another row predicts.
+# Replaces the letters of a word that another row predicts.
 ELLIPSIS = "…"
 
 
@@ -97,7 +97,7 @@ def disambiguate(labels: Iterable[str]) -> list[str]:
 
 
 def place_of(labels: Sequence[str], at: int) -> str:
-    """Return the position to add to a label in a sentence; "" if the label is unique on its axis."""
+    """Return the text " (position N)" for a label that repeats on its axis; "" for a unique label."""
     return (
         f" (position {at + 1})"
         if [label_without_space(label) for label in labels].count(label_without_space(labels[at])) > 1

@@ -23,7 +23,7 @@ MAX_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 # All arrangements of a map as (words, special): words or tokens, with or without special tokens.
 EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
-# Default initial selection, by the names of `Choice` in assets/attention_browser/arrangement.js.
+# Default initial selection; the keys are the fields of `Choice` in assets/attention_browser/arrangement.js.
 CHOICE: Mapping[str, Any] = MappingProxyType(
     {
         "layer": -1,
@@ -118,7 +118,7 @@ def browser_payload(
         number: number of the request. The browser applies `choice` only if it has not seen the number before.
         glance: whether to draw only the small maps.
         quiet: whether to describe only the cell under the pointer, not the pinned cell.
-        beside: whether text is next to the browser, so that the browser must not fill the screen.
+        beside: whether text is shown next to the attention browser, which then must not fill the screen.
         also: names of heads, in addition to those that the metrics give.
     """
     kind, opened = metrics.kind, dict(choice)
@@ -136,7 +136,7 @@ def browser_payload(
             "quiet": quiet,
             "beside": beside,
             "asked": {"number": number, "choice": opened},
-            # "texts" holds the text as typed, for exported numbers; "shown" holds the text for display.
+            # "texts" contains the texts as typed, for exports; "shown" contains the texts for display.
             "id": sentence_id(trace),
             "texts": {"source": trace.source_text, "target": trace.target_text},
             "shown": {"source": displayable(trace.source_text), "target": displayable(trace.target_text)},
@@ -163,8 +163,8 @@ def sentence_id(trace: Trace) -> str:
 
 
 def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
-    """Return a metric's values for all heads, and the value at which a bar is full; null where the metric does not
-    apply.
+    """Return a metric's values for all heads, and the value at which a bar is full. Where the metric does not apply,
+    the value is None.
     """
     finite = values[~np.isnan(values)]
     return {

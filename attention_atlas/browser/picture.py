@@ -1,4 +1,4 @@
-"""Renders one head as an SVG image, for places that run no script, such as a saved notebook without a kernel."""
+"""Renders one head as an SVG image, for viewers that run no scripts, such as a saved notebook without a kernel."""
 
 import unicodedata
 from base64 import b64encode

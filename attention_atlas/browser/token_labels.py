@@ -11,7 +11,7 @@ BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 # Unicode's isolate marks. The first strong letter inside decides the direction of the enclosed text, independently of
 # the text around it.
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
-# Invisible characters that can reverse the text after them: isolates, until they are closed, embeddings and overrides.
+# Invisible characters that can reverse the text after them: embeddings, overrides, and isolates until they are closed.
 ISOLATES = frozenset("\u2066\u2067\u2068")
 BIDI_CONTROLS = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
 REPLACEMENT = "\ufffd"
@@ -28,8 +28,8 @@ def isolate(text: str) -> str:
 def displayable(text: str) -> str:
     """Return text of the same length for display; characters that would reverse neighbouring text become U+FFFD.
 
-    An isolate that is closed within the text, as by `isolate`, is kept, because an isolate cannot reverse text
-    outside.
+    An isolate that is closed within the text is kept, because it cannot reverse the text outside. `isolate` adds such
+    isolates.
     """
     if BIDI_CONTROLS.isdisjoint(text):
         return text
