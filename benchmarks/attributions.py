@@ -109,7 +109,9 @@ def figures(repeats: int) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument("--repeats", type=int, default=3, help="timed calls of each function; the median is reported")
+    arguments.add_argument(
+        "--repeats", type=int, default=3, help="timed calls of each function; the median is reported"
+    )
     options = arguments.parse_args()
     quiet()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}")

@@ -186,7 +186,9 @@ def board(repeats: int) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument("--repeats", type=int, default=5, help="timed calls of each function; the median is reported")
+    arguments.add_argument(
+        "--repeats", type=int, default=5, help="timed calls of each function; the median is reported"
+    )
     options = arguments.parse_args()
 
     attributions.quiet()

@@ -207,7 +207,8 @@ def main() -> None:
         target = [*written[0, 1:LENGTH].tolist(), end]
         print(
             f"a beam search of {BEAM} over {STEPS} steps, with its tree: {decoding_peak(ours) * 1000:.0f} MB above "
-            f"the loaded model; its log-probabilities of all tokens would take {STEPS * BEAM * options.pieces * 4 / 1e6:.0f} MB"
+            "the loaded model; its log-probabilities of all tokens would take "
+            f"{STEPS * BEAM * options.pieces * 4 / 1e6:.0f} MB"
         )
         print(f"model chosen in the app → its first page with maps computed: {time_to_first_map(ours):.1f} s")
         report(

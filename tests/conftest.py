@@ -156,7 +156,9 @@ ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True
 
 
 def perturbed(model: Transformer) -> Transformer:
-    """Perturb the gains, biases and attention weights of a new model, whose norms and biases would have no effect."""
+    """Perturb the gains, biases and attention weights of a new model. Otherwise, its norms and biases would have no
+    effect.
+    """
     model.eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
         if parameter.ndim == 1:
@@ -189,8 +191,8 @@ def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
     """Return the weights of a one-layer, one-head model that copies its input and has known attention.
 
     The residual stream has one dimension per token and one per position. Each encoder row attends to the next position,
-    and each decoder row to the previous one. In cross-attention, decoder row t attends to source position t, which
-    holds the token that the row predicts.
+    and each decoder row to the previous one. In cross-attention, decoder row t attends to source position t, whose
+    token the row predicts.
     """
     model = build(config)
     vocabulary, places = config.source_vocabulary, config.max_positions

@@ -1,8 +1,8 @@
 """`pytest -m 'thorough or install' --share`: runs the share of the long tests that belongs in every CI run.
 
 All long tests run every night (.ci/nightly). A share has a time budget. One half of the budget goes to tests named
-after a file that changed since $SHARE_BASE, or otherwise within the last day. The other half rotates through all tests,
-so that every test runs once over several commits.
+after a file that changed since $SHARE_BASE; without $SHARE_BASE, within the last day. The other half rotates through
+all tests, so that every test runs once over several commits.
 """
 
 import os

@@ -138,8 +138,8 @@ class Component:
         return np.array([[float(one.get(name)) for name in names] for one in rectangles]).reshape(rows, columns, 4)
 
     def pixels(self, canvas: Locator) -> np.ndarray:
-        """Return the RGBA pixels of a canvas, [height, width, 4]. With one pixel per CSS pixel, pixels are pointer
-        coordinates.
+        """Return the RGBA pixels of a canvas, [height, width, 4]. A canvas pixel is one CSS pixel, so pixel indices are
+        also pointer coordinates.
         """
         picture = canvas.evaluate("canvas => canvas.toDataURL()").partition(",")[2]
         return np.asarray(Image.open(io.BytesIO(base64.b64decode(picture))))

@@ -194,7 +194,7 @@ class Visitor:
         self.arrived(chosen.name)
 
     def arrived(self, name: str) -> None:
-        """Wait until the URL and the content of this page are shown."""
+        """Wait until the browser shows the URL and the content of a page."""
         path = "/" if name == FIRST else f"/{name}"
         self.page.wait_for_url(lambda url: urlparse(url).path == path)
         self.wait()
@@ -204,7 +204,7 @@ class Visitor:
         self.page.keyboard.press("Enter")
 
     def has_typed(self, text: str) -> None:
-        """Wait until the sentence box holds this text."""
+        """Wait until the sentence box contains this text."""
         expect(self.page.get_by_label("English sentence")).to_have_value(text)
 
 

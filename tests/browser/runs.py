@@ -1,7 +1,8 @@
 """JavaScript that records the script runs that a Streamlit page requests, and whether each has ended."""
 
-# Runs before the page's own scripts. Streamlit's `data-test-script-state` ignores a click until its script run begins.
-# It is also `notRunning` between two script runs, if the first requested the second.
+# Runs before the page's own scripts. Streamlit's attribute `data-test-script-state` does not suffice. After a click, it
+# stays `notRunning` until the script run begins. It is also `notRunning` between a script run and the next one, which
+# the first requested.
 RUNS = """(() => {
     // Tags of the messages in Streamlit's BackMsg.proto and ForwardMsg.proto: number of the field and type.
     const RERUN_SCRIPT = 0x5a, HASH = 0x0a, METADATA = 0x12, NEW_SESSION = 0x22, SCRIPT_FINISHED = 0x30;

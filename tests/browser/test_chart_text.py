@@ -46,7 +46,7 @@ def labels(reader, key: str) -> list[str]:
     return [label for chart in found for label in chart]
 
 
-# tests/ui/test_save_as.py checks the chart specifications of every page.
+# A single page suffices in most test runs, because tests/ui/test_save_as.py checks the charts of every page.
 @pytest.mark.parametrize(
     "path", [path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES]
 )
@@ -56,7 +56,7 @@ def test_all_charts_are_drawn_for_a_sentence_containing_the_word_if(reader, path
     assert any("if" in text for chart in found for text in chart)
 
 
-# The sentence in QUOTED contains only one reserved word.
+# The sentence in QUOTED contains only one reserved word, so this test uses a sentence of all reserved words.
 @pytest.mark.thorough
 def test_every_reserved_word_can_be_a_chart_label(reader):
     reader.open(f"/compare_heads?compare_part=layers&words=true&text={quote(' '.join(RESERVED))}")
@@ -91,7 +91,7 @@ def test_lesson_bars_are_drawn_with_any_labels(serve, visit, tmp_path):
             ]
 
 
-# tests/unit/pages/test_chart_text.py checks the data sent to Plotly and Vega.
+# This test is thorough, because tests/unit/pages/test_chart_text.py checks the data sent to Plotly and Vega.
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "text", ["<b>x</b><br>$y$", "<b>x</b><br>y", "$x^2$ and $y$", "a &amp; %{y} {x}", "']; alert(1); ['"]

@@ -39,13 +39,13 @@ def address(page: str, **more: str) -> str:
 
 
 def lecture(someone, state: str) -> None:
-    """Wait for a state of the lecturer's controls, for example "lecture 2" on slide 2, or "page 3" off the three
-    slides.
+    """Wait for a state of the lecturer's controls. "lecture 2" means that slide 2 is presented; "page 3" is a page
+    outside lecture mode, with a list of three slides.
     """
     someone.page.locator(f".lecture[data-drawn='{state}']").first.wait_for(state="attached")
 
 
-# test_frame.py checks a map on a projector outside lecture mode.
+# This test is thorough, because test_frame.py checks a map on a projector outside lecture mode.
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", ["cross_attention", "encoder_attention", "masked_attention"])
 def test_map_of_twelve_words_fits_a_projector(reader, page):
@@ -376,7 +376,7 @@ def test_slides_can_be_made_by_keyboard_and_saved_as_a_file(reader, tmp_path):
     expect(page.locator(".slides li .open").first).to_be_focused()
 
 
-# test_frame.py checks pages on phones outside lecture mode.
+# This test is thorough, because test_frame.py checks pages on phones outside lecture mode.
 @pytest.mark.thorough
 def test_lecture_page_can_be_used_with_one_thumb_on_a_phone(reader):
     reader.resize(**PHONE)

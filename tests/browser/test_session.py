@@ -29,7 +29,7 @@ def go(reader, name):
 
 
 def half_typed(reader):
-    """A user who has typed half a sentence over a translated one."""
+    """Open a translated sentence, and replace it in the text box with half of another sentence."""
     reader.open(f"/encoder_attention?text={DREAM}&layer=2")
     reader.maps(1)
     reader.page.get_by_label("English sentence").fill(HALF)
@@ -94,7 +94,7 @@ def test_choosing_an_example_or_going_back_replaces_unsent_text(reader):
     reader.has_typed(DREAM)
 
 
-# The translation box is the same component as the sentence box, which other tests check in every test run.
+# This test is thorough, because the translation box is the same component as the sentence box.
 @pytest.mark.thorough
 def test_unsent_user_translation_survives_page_changes(reader):
     reader.open(f"/cross_attention?text={DREAM}")
@@ -120,7 +120,7 @@ def test_unsent_user_translation_survives_page_changes(reader):
 
 @pytest.mark.thorough
 def test_sentence_and_choices_survive_a_server_restart(browser, serve):
-    """Uses a page of its own, because the shared pages fail the test on network errors during the restart."""
+    """Uses a new page, because the shared pages fail the test on network errors, which the restart causes."""
     with serve() as address:
         page = browser.new_page()
         page.goto(f"{address}/encoder_attention?text={DREAM}&layer=2")
@@ -160,7 +160,7 @@ def test_selected_head_is_kept_when_a_hint_about_the_sentence_appears(reader):
         expect(reader.page).to_have_url(re.compile("layer=1&head=3"))
 
 
-# tests/ui/test_session.py covers every way to pin and navigate.
+# This test is thorough, because tests/ui/test_session.py covers every way to pin and navigate.
 @pytest.mark.thorough
 def test_pins_do_not_apply_to_another_attention_kind_or_sentence(reader):
     reader.open(f"/encoder_attention?text={DREAM}")

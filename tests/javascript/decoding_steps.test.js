@@ -85,7 +85,7 @@ test("boxes of the search tree do not overlap, and each step has its own column"
     nodes.forEach(({ step }, index) => {
       if (places[index]) assert.equal(places[index].x, step * NODE.across);
     });
-    // Boxes of a column follow without gaps, in the order of the server's message.
+    // The boxes of a column follow one another without gaps, in the order of the server's message.
     for (const step of new Set(nodes.map((node) => node.step))) {
       const column = places.filter((place, index) => place && nodes[index].step === step);
       assert.deepEqual(column.map(({ y }) => y), column.map((_, place) => NODE.top + place * NODE.down));

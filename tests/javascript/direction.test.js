@@ -38,7 +38,7 @@ test("a label is aligned to its anchor in either text direction", () => {
 });
 
 test("a shortened label keeps its arrow and the text on both sides", () => {
-  // A character of size 10 is 5 wide.
+  // At font size 10, every character is 5 units wide.
   assert.equal(shortened("Knochen. → </s> end", 200, 10), "Knochen. → </s> end");
   assert.equal(shortened("Knochen. → </s> end", 80, 10), "Kn…n. → </s> end");
   assert.equal(shortened("es → Donaudampfschiff", 60, 10), "es → Don…iff");

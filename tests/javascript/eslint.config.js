@@ -27,7 +27,7 @@ export default [
   {
     files: ["benchmarks/*.js"],
     languageOptions: { sourceType: "script", globals: globals.browser },
-    // Names that it defines on `window`.
+    // The script uses names that it defines on `window`.
     rules: { "no-undef": "off" },
   },
   { files: ["tests/javascript/*.js"], languageOptions: { globals: globals.node } },

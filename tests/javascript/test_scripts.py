@@ -52,7 +52,8 @@ ENTRIES = sorted(
     if "export default mount(" in path.read_text(encoding="utf-8") or path.stem in ("html_export", "lesson_file")
 )
 HOW = "no Node found: pip install -r tests/requirements.txt brings it"
-# Quotation marks and a comma, which CSV must quote, and words of several tokens, which are merged.
+# The source contains quotation marks and a comma, which CSV must quote. Both texts contain words of several tokens,
+# which are merged.
 SOURCE, TARGET = 'The old "man", reads a book.', "Der alte Mann liest ein Buch."
 FIRST = AttentionParams(layer=0, head=0, words=False)
 PINNED = {"rows": [1, 3], "columns": [0, 2, 4]}

@@ -1,4 +1,4 @@
-// The training film: its moment, its heads and its curves.
+// The training film: the snapshot, the heads and the curves that it shows.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

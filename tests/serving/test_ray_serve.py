@@ -70,7 +70,7 @@ def wait(happened: Callable[[], bool], log: Path) -> None:
 
 
 def replicas() -> list[int]:
-    """Return the ids of the processes that hold a model."""
+    """Return the ids of the processes that have loaded a model."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

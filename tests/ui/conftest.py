@@ -31,7 +31,7 @@ def components_searched_once() -> Iterator[None]:
 
 
 class PagesOfAServer(PagesManager):
-    """Each AppTest disables the app's own menu by setting an attribute of this class."""
+    """Receives the attribute that each AppTest sets on its class, which would disable the app's own menu."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -67,8 +67,8 @@ def no_polling() -> Iterator[None]:
 def narrow(shipped: Translator) -> Translator:
     """A model with the shipped model's layers, heads and vocabulary, at a third of the width.
 
-    Pages show as much as with the shipped model, and compute a tenth. Weights are perturbed, so that attention is not
-    uniform.
+    Pages show as much as with the shipped model, and need a tenth of the computation. Weights are perturbed, so that
+    attention is not uniform.
     """
     torch.manual_seed(5)
     model = build(replace(shipped.config, d_model=96, d_ff=48)).eval().requires_grad_(False)
@@ -86,8 +86,8 @@ def narrow_app(monkeypatch: pytest.MonkeyPatch, narrow: Translator) -> Translato
 
 @pytest.fixture(autouse=True)
 def log_without_warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Streamlit warns only once per process about a widget with two initial values. Reset this, so that every test fails
-    # on the warning.
+    # Streamlit warns only once per process about a widget with two initial values. Reset its flag, so that the warning
+    # fails every test.
     monkeypatch.setattr(policies, "_shown_default_value_warning", False)
     yield
     warned = [

@@ -1,4 +1,4 @@
-"""Checks of the figures, tables and session of a page."""
+"""Checks of a page's figures, tables and session."""
 
 import gc
 import json
@@ -93,7 +93,7 @@ def no_text_is_an_expression(test: AppTest) -> None:
 
 
 def problems(table, config, shown=None):
-    """Return the problems in the format of a table.
+    """Return the formatting problems of a table.
 
     Args:
         table: the data.

@@ -101,7 +101,7 @@ FIGURES = {
     "what_mattered-sides": (0, 1),
     "what_mattered-guess": (0, 0),
 }
-# Places that show other texts than the sentence.
+# Places that show texts other than the sentence.
 OTHER_TEXTS = ("compare_heads-two_heads", "training_lab")
 # Places that show records of the shipped model, and nothing for other models.
 RECORDED = ("gallery", "about")
@@ -113,7 +113,9 @@ def address_of(place: Place, **more: str) -> dict[str, str]:
 
 
 def everywhere(value: str) -> dict[str, str]:
-    """Return URL parameters that set every parameter of every page to one value, except the part of the page."""
+    """Return URL parameters that set every parameter of every page to one value, except those that choose a part of a
+    page.
+    """
     return {
         cls.PREFIX + each.name: value
         for cls in Params.registered()

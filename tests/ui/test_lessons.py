@@ -24,7 +24,7 @@ def test_lessons_page_lists_every_lesson():
     assert f"1 of {len(FILES)}" in texts(test)
 
 
-# tests/unit/lessons checks the questions and measurements of the other lessons in every test run.
+# Lessons that every test run opens. tests/unit/lessons checks the questions and measurements of the others.
 ALWAYS = ("one_row", "many_heads", "mask")
 
 
@@ -260,7 +260,7 @@ def test_head_named_by_a_lesson_is_a_link():
 
 
 def test_link_to_a_lesson_step_needs_no_sentence():
-    """Teachers write links to lesson steps by hand."""
+    """Teachers write links to lesson steps by hand, without a sentence."""
     test = opened("pages/lessons.py", lesson_id="one_row", lesson_step="2")
     assert healthy(test) and "2 of 4" in texts(test)
     assert test.query_params["lesson_id"] == "one_row"

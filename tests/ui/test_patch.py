@@ -20,8 +20,8 @@ def choose(test, label, value):
 
 @pytest.mark.thorough(seconds=10)
 def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
-    """The page opens where the two sentences differ. At the step that writes "es", the effect would divide by almost
-    zero.
+    """The page opens where the two sentences differ. At the step that writes "es", computing the effect would divide by
+    almost zero.
     """
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and "With A, the model prefers **müde** to **breit** by " in plain(test)

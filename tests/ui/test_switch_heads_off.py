@@ -124,7 +124,7 @@ def test_importance_of_every_head_is_measured_on_demand(shipped):
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
-# The shipped model takes ten times as long as the narrow model.
+# This test is thorough, because the shipped model takes ten times as long as the narrow model.
 @pytest.mark.thorough
 def test_heads_are_removed_on_demand_and_recorded_scores_are_charted(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
@@ -158,7 +158,9 @@ def test_page_scores_the_user_translation(shipped):
 
 @pytest.mark.thorough
 def test_page_with_a_long_sentence_sends_less_than_three_megabytes(narrow_app):
-    """Adds up the messages of one script run: a byte per pixel of the switches, and 16 bits per weight of both maps."""
+    """Adds up the messages of one script run. The switches take a byte per pixel, and both maps take 16 bits per
+    weight.
+    """
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)
     test = opened(PAGE, text=f"{' '.join(words)}.", target="Der alte Hund sieht. " * 20, off_heads="cross.1.8")
     assert healthy(test)

@@ -13,7 +13,7 @@ TEXT = "The old man gave his dog a bone."
 
 @pytest.mark.thorough
 def test_table_of_resampling_draws_has_uniform_decimals():
-    """tests/ui/test_every_page.py checks the tables that every page has."""
+    """Covers a table that tests/ui/test_every_page.py does not open."""
     test = opened("pages/switch_heads_off.py", text=TEXT, off_heads="cross.6.5", off_mode="resample")
     assert healthy(test)
     for node in expand(test).dataframe:

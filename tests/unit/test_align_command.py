@@ -72,7 +72,9 @@ def test_alignment_error_rate_covers_all_lines(tmp_path, gold, first, rate):
 
 
 def test_gold_file_with_one_link_per_line_is_read(tmp_path):
-    """By hand: of 4 predicted links, 2 are among the 3 sure and 3 among the possible links, so the AER is 1 - 5 / 7."""
+    """The AER is 1 - 5 / 7, because 2 of the 4 predicted links are among the 3 sure links and 3 among the possible
+    links.
+    """
     found = noted(tmp_path / "gold.txt", "0001 1 1 S\n1 2 2 P 0.5\n1 2 0\n\n2 1 1\n2 1 2 S\n")
     assert found.error_rate() == pytest.approx(1 - 5 / 7)
 

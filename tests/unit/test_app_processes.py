@@ -56,7 +56,8 @@ def test_exited_process_is_restarted_and_ctrl_c_stops_all(port):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell's background processes ignore Ctrl-C, and child processes inherit this, so restore the default.
+        # A shell's background processes ignore Ctrl-C, and child processes inherit this setting, so restore the
+        # default.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
@@ -116,7 +117,7 @@ def test_users_are_not_sent_to_an_exited_process():
     ids=["two", "lecture"],
 )
 def test_occupied_port_is_reported_in_one_line(monkeypatch, capsys, port, options, address):
-    """The app has not printed a URL before the error."""
+    """Also checks that the app prints no URL before the error."""
     with socket.create_server(("127.0.0.1", port)):
         monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", str(port)])
         with pytest.raises(SystemExit) as ended:

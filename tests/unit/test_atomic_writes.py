@@ -15,7 +15,7 @@ from transformer.files.atomic_writes import atomic_file, check_output, write_tex
 
 @pytest.fixture
 def files(tmp_path, model_folder, tokenizer):
-    """Arguments and input files for the commands below."""
+    """Write input files, and return the arguments of each command by name."""
     (tmp_path / "pairs.tsv").write_text("".join(f"the dog {n}\tder Hund {n}\n" for n in range(40)), encoding="utf-8")
     (tmp_path / "dev.tsv").write_text("a cat\teine Katze\n", encoding="utf-8")
     (tmp_path / "given").mkdir()
@@ -129,7 +129,7 @@ def test_old_file_survives_any_failure_while_writing_the_new_one(tmp_path):
 
 
 def test_replaced_file_has_the_permissions_of_a_new_file(tmp_path):
-    """The code that wrote the file may have made it private."""
+    """Covers a file that the writing code made private."""
     (tmp_path / "other.txt").touch()
     with atomic_file(tmp_path / "a.txt") as file:
         file.write_text("new")

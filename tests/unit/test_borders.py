@@ -117,8 +117,8 @@ LOADED_WITHOUT = (
     ("transformer", ("torch", "numpy", "sentencepiece")),
     ("attention_atlas.command_line", ("torch", "numpy")),
     *((name, ("torch",)) for name in NO_TORCH),
-    # Everything before the first page. Importing torch takes seconds, during which the screen shows "Starting the
-    # Transformer".
+    # The router is imported before the first page. Importing torch there would take seconds, during which the screen
+    # shows "Starting the Transformer".
     ("pages.ui.shell.router", ("torch",)),
 )
 
@@ -179,9 +179,9 @@ def test_every_csv_is_written_by_one_function():
     assert [path.name for path in scripts if "text/csv" in path.read_text(encoding="utf-8")] == ["exports.js"]
 
 
-# Imports third-party models; these modules read file formats that no other module reads.
+# This package imports third-party models; its modules read file formats that no other module reads.
 INTEROP = ROOT / "transformer" / "interop"
-# Reads weights and settings from folders that other programs wrote, within limits.
+# This file reads weights and settings from folders that other programs wrote, within limits.
 HUGGINGFACE_FILES = ROOT / "transformer" / "checkpoints" / "huggingface_files.py"
 COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 

@@ -20,7 +20,7 @@ OFF = Interventions(gates={("cross", 0, 0): 0.0})
 
 
 class Left(BaseException):
-    """Stands for Streamlit's exception in the thread of a page that the user left."""
+    """Stands in for the exception that Streamlit raises in the thread of a page that the user left."""
 
 
 def leave() -> None:

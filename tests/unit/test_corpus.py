@@ -87,7 +87,7 @@ def test_measurement_resumes_where_it_stopped(small_translator, file, whole, tmp
         measure_corpus(small_translator, file, state, report=stop)
     found = measure_corpus(small_translator, file, state, report=lambda read, part: reads.append(read))
     assert reads == [3, 6, 9, 12, 13]
-    # Exact to the last bit, because the state file holds the exact content of the memory.
+    # The results are bitwise identical, because the state file stores all numbers exactly.
     assert_same(found, whole, atol=0.0)
 
 

@@ -109,7 +109,8 @@ def behind_nginx(tmp_path):
     ours = ours.replace("127.0.0.1:8090", f"127.0.0.1:{packing}").replace("/var/cache/nginx/", f"{tmp_path}/cache-")
     (tmp_path / "replicas.conf").write_text(f"server 127.0.0.1:{app.server_port};\n")
     (tmp_path / "nginx.conf").write_text(
-        # Without this, nginx's worker processes could not read the tests' folders when root runs the tests.
+        # Without the `user` directive, nginx's worker processes could not read the tests' folders when root runs the
+        # tests.
         f"user {getuser()}; pid {tmp_path}/pid; daemon off; events {{}}\n"
         f"http {{ access_log off; {temporary_folders(tmp_path)}\n{ours}\n}}\n"
     )
@@ -133,7 +134,7 @@ def behind_nginx(tmp_path):
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
 @pytest.mark.parametrize("path", ["/", "/static/js/index.js", "/gone", "/static/gone.js"])
 def test_nginx_sends_security_headers_with_every_answer(behind_nginx, path):
-    """Covers a cached file, which has no cookie because all users share it, and a 404."""
+    """Covers a missing file (404), and a cached file, which has no cookie because all users share it."""
     line = HTTPConnection(behind_nginx, timeout=60)
     line.request("GET", path)
     answered = line.getresponse()

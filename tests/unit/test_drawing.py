@@ -108,8 +108,8 @@ def tiny(name, config, **settings):
 
 
 def test_bertviz_calls_for_bert_show_the_requested_layer_and_heads():
-    """Same calls as in head_view_bert.ipynb and model_view_bert.ipynb, for two sentences and the index where the second
-    starts.
+    """Repeats the calls in head_view_bert.ipynb and model_view_bert.ipynb, for two sentences and the index where the
+    second one starts.
     """
     model = tiny(
         "BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4, intermediate_size=16

@@ -212,7 +212,7 @@ def test_server_answers_only_messages_that_a_page_needs(tmp_path):
 
 @pytest.mark.thorough
 def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
-    """Each of these messages once logged a traceback, of fifty lines for text."""
+    """Each of these messages once logged a traceback; a text message logged fifty lines."""
     with (tmp_path / "log").open("w+") as log:
         with serving("-m", "streamlit", "run", "app.py", log=log) as port:
             for nonsense in "text", "", b"\xff", BackMsg(rerun_script=ClientState()).SerializeToString()[:-1] + b"\xff":
@@ -228,7 +228,7 @@ def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
 
 
 def test_no_client_can_clear_the_shared_caches():
-    """Streamlit itself would clear the caches without an answer."""
+    """Streamlit itself would clear the caches and send no answer."""
     assert is_needed(BackMsg(rerun_script=ClientState())) and not is_needed(BackMsg(clear_cache=True))
 
 

@@ -168,7 +168,7 @@ def test_foreign_attention_survives_saving_and_loading():
     assert trace.to_bertviz().keys() == {"cross_attention", "encoder_tokens", "decoder_tokens"}
 
 
-# The words of a text, for each convention by which vocabularies spell tokens.
+# Tokens and words of a text, for each convention by which vocabularies spell tokens.
 SPELLINGS = {
     "sentencepiece": (["▁Don", "'", "t", "▁shout", "!", "</s>"], ["Don't", "shout", "!"]),
     "byte-level": (["Don", "'t", "Ġshout", "!", "ĊĠ", "Now"], ["Don't", "shout", "!", "Now"]),

@@ -369,7 +369,7 @@ def test_mean_ablation_with_a_single_reference_token_changes_nothing(translator)
 
 
 def identity(self, interventions):
-    """Return replacements as if each position took its own output from the same sentence."""
+    """Return replacements in which each position takes its own output from the same sentence."""
     return head_outputs(self._model, self._means.pairs[0])
 
 
@@ -426,7 +426,7 @@ def test_resampled_head_outputs_come_from_the_other_sentence(translator):
 
 @ONE_SHAPE
 def test_mean_over_many_resampling_draws_approaches_mean_ablation(translator):
-    """Sentences of the same length have the same weight in both, and a head's replacement is linear in the draws."""
+    """Both methods weight sentences of the same length equally, and a head's replacement is linear in the draws."""
     texts = "I have a dream.", "I have a dog."
     means = HeadMeans.over(
         (translator.trace(text, TARGET, details=True) for text in (texts[0], texts[0])), translator.version, ""

@@ -1,4 +1,4 @@
-"""Tests of which machines can reach the app: only this one, or all machines in the lecture hall."""
+"""Tests that only this machine can reach the app, or with --lecture all machines in the lecture hall."""
 
 import socket
 import tomllib

@@ -58,6 +58,6 @@ def test_spans_locate_each_normalised_character_in_the_typed_text():
     ids=ascii,
 )
 def test_normalised_text_normalises_to_itself(typed):
-    """Otherwise, text that tokens spell would be split into different tokens."""
+    """Otherwise, the text that a list of tokens spells could be split into other tokens."""
     assert normalise(normalise(typed)) == normalise(typed)
     assert unicodedata.is_normalized("NFKC", normalise(typed))

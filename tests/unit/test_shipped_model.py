@@ -16,7 +16,7 @@ from transformer.values.trace import KINDS
 TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").read_text(encoding="utf-8"))
 
 
-# Another test checks all of these sentences at once.
+# A tenth of the sentences suffices in most test runs, because another test checks all of them at once.
 @pytest.mark.parametrize(
     "english",
     [

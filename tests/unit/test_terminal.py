@@ -21,7 +21,8 @@ def start(*arguments, encoding="utf-8", **more):
         stderr=subprocess.PIPE,
         encoding=encoding,
         **more,
-        # A shell's background processes ignore Ctrl-C, and child processes inherit this, so restore the default.
+        # A shell's background processes ignore Ctrl-C, and child processes inherit this setting, so restore the
+        # default.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 

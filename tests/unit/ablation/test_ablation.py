@@ -135,7 +135,9 @@ def test_gate_gradients_match_central_differences(precise):
 
 
 def test_gate_gradients_add_up_to_the_gradient_times_the_attention_output(precise):
-    """Follows from Euler's theorem: without its bias, the sub-layer is linear in the gates of its heads."""
+    """This equality follows from Euler's theorem, because the sub-layer without its bias is linear in the gates of its
+    heads.
+    """
     model, source, target, predicted = precise
     gradients, caught = gate_gradients(model, source, target, predicted), []
     attention = model.decoder_layers[1].cross_attention.out_projection
@@ -204,7 +206,7 @@ def test_effect_of_an_intervention_combines_the_results_of_its_model_runs(small_
 
 
 def test_measuring_an_intervention_runs_the_encoder_three_times(small_translator):
-    """One pass each for the unchanged model, the edited model, and the edited model's own translation."""
+    """The encoder runs once each for the unchanged model, the edited model, and the edited model's own translation."""
     changes, read = Interventions(gates={("encoder", 0, 0): 0.0}), []
     counter = small_translator._model.encoder_layers[0].self_attention.out_projection.register_forward_hook(
         lambda *_: read.append(1)

@@ -20,7 +20,7 @@ def before(shaped_translator):
 
 
 def test_unchanged_model_repeats_its_translation(shaped_translator):
-    # A short text, because one of the models has learned only a few positions.
+    # The text is short, because one of the models has learned only a few positions.
     own = shaped_translator.trace("I have a dream.")
     after = reread(shaped_translator, own, AS_TRAINED)
     assert after.equals(own)

@@ -31,7 +31,7 @@ from transformer.running.translator import Translator
 from transformer.values.interventions import Interventions
 from transformer.values.patches import PATCH_SITES, has_heads, parse_patch, patch_name, stack_of
 
-# Two sentences with the same tokens in another order, so that every position has a counterpart.
+# Two sentences with the same tokens in different orders, so that every position has a counterpart.
 TEXT, OTHER = "The old man reads a book.", "The old book reads a man."
 TARGET = "Der alte Mann liest ein Buch."
 # One place per site, and one combination of two sites.

@@ -28,7 +28,7 @@ def test_recomputed_attention_matches_the_shipped_model(shipped, trace, kind):
         layers = shipped._model.encoder_layers if kind == "encoder" else shipped._model.decoder_layers
         attention = layers[layer].cross_attention if kind == "cross" else layers[layer].self_attention
         heads = torch.tensor(trace.detail(kind, "outputs")[layer]).double()
-        # Double precision, because the sums have 256 terms of magnitude up to 44.
+        # Use double precision, because the sums have 256 terms of magnitude up to 44.
         weight, bias = attention.out_projection.weight.double(), attention.out_projection.bias.double()
         expected = linear(heads.transpose(0, 1).flatten(1), weight, bias).numpy()
         np.testing.assert_allclose(found.output(), expected, atol=1e-5)

@@ -17,7 +17,7 @@ Change = Callable[[dict[str, torch.Tensor], slice, slice], None]
 def changed_copier(copying_translator: Translator) -> Callable[[Change], Translator]:
     """Return a function that builds a copying model with edited weights.
 
-    The edit receives the weights by name, and the dimensions that hold tokens and positions.
+    The edit receives the weights by name, and the stream's dimensions for tokens and for positions.
     """
 
     def changed(change: Change) -> Translator:
@@ -72,7 +72,8 @@ def mixing_copier(changed_copier) -> Translator:
     """A model whose encoder moves the token from position t + 1 to position t, where cross-attention attends."""
 
     def change(weights, tokens, places):
-        # Strong enough to outweigh the token already at position t, weak enough to keep positions readable.
+        # The weight is large enough to outweigh the token already at position t, and small enough to keep positions
+        # readable.
         weights["encoder_layers.0.self_attention.out_projection.weight"][tokens, tokens] = 0.15 * torch.eye(tokens.stop)
 
     return changed_copier(change)

@@ -37,7 +37,8 @@ def test_component_contributions_add_up_to_the_logit(shaped_translator, shaped_t
     taken = [token.id for token in shaped_trace.predicted_tokens]
     np.testing.assert_allclose(found.scores.sum(axis=1), logits[np.arange(len(taken)), taken], atol=1e-4)
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
-    # Token and position; per layer two attentions of 3 heads and a bias, and the feed-forward network; two biases.
+    # The components are token, position, two biases and, per layer, the feed-forward network and two attentions of 3
+    # heads and a bias.
     added = shaped_translator.config.positions not in RELATIVE
     assert len(set(found.components)) == len(found.components) == found.scores.shape[1] == 1 + added + 2 * 9 + 2
 

@@ -45,7 +45,7 @@ def test_erasure_matches_hiding_tokens_by_an_intervention(shaped_translator, sha
 
 
 def test_erasure_scores_match_captum_feature_ablation(shaped_translator, shaped_trace):
-    """Captum ablates the mask of visible tokens."""
+    """Captum's inputs are masks of visible tokens; ablating an entry hides its token."""
     from captum.attr import FeatureAblation
 
     target, model = [Target((4,))], shaped_translator._model

@@ -67,7 +67,7 @@ def test_doubling_an_embedding_in_a_frozen_run_doubles_its_term(shaped_translato
 def test_gradient_terms_add_up_to_the_logit_for_many_sentences(shipped, count):
     generator = random.Random(14)
     for text in generator.sample(SENTENCES.read_text(encoding="utf-8").splitlines(), count):
-        # Uses the source as the target, which saves decoding.
+        # The source also serves as the target, which saves decoding.
         trace = shipped.trace(text, text)
         position = generator.randrange(len(trace.predicted_tokens))
         found = shipped.attribute(trace, "frozen_gradient", [Target((position,))])

@@ -21,7 +21,9 @@ X = np.array([[[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]], [[0.2, 0.5, 0.3], [0, 0.1, 0.9
 
 @pytest.fixture
 def two_layers(shaped_trace):
-    """Return a trace with the weights above: two layers of one head, three source tokens and two target tokens."""
+    """Return a trace with the weights at the top of this file: two layers of one head, three source tokens and two
+    target tokens.
+    """
     return replace(
         shaped_trace,
         encoder=E[:, None],
@@ -42,7 +44,7 @@ def test_encoder_decoder_rollout_matches_a_hand_computed_case(two_layers):
 
 
 def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
-    """The product is another common definition. In this rollout, every row sums to 1 over source and prefix."""
+    """The product is another common definition of rollout. Here, every row sums to 1 over source and prefix."""
     full = mixing_by_weights(two_layers)
     other = X.mean(axis=0) @ encoder_rollout(full)
     np.testing.assert_allclose(other, [[0.4035, 0.32, 0.2765], [0.107125, 0.258125, 0.63475]], atol=1e-7)

@@ -32,7 +32,7 @@ def test_gradient_norms_match_autograd(config, parameters, batch):
 
 
 def test_untrained_post_norm_model_has_its_largest_gradients_in_the_last_layers():
-    """Xiong et al., figure 3."""
+    """Reproduces figure 3 of Xiong et al. (2020)."""
     pre, post = (initial_gradient_sizes(CONFIG, norm, sentence()).network["decoder"] for norm in ("pre", "post"))
     assert post[-2:].mean() > 3 * post[:2].mean()
     assert pre[-2:].mean() < 1.5 * pre[:2].mean()

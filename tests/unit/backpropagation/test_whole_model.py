@@ -83,7 +83,8 @@ def test_training_with_hand_written_gradients_matches_pytorch(config, parameters
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(torch.from_numpy(parameters[name]))
-    # Not Adam: it divides by the gradient norm, so gradients of 1e-12 would have to agree in every digit.
+    # Use SGD instead of Adam, because Adam divides by the gradient norm, and gradients of 1e-12 would have to agree in
+    # every digit.
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     losses = []
     for _ in range(3):

@@ -22,7 +22,9 @@ every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES
 
 
 def single(search, steps):
-    """Return the steps of one translation. For beam search, those of its best hypothesis, with one row each."""
+    """Return the steps of one translation. For beam search, these are the steps of its best hypothesis, with one row
+    each.
+    """
     if search is not SEARCHES["beam"]:
         return steps
     best = hypotheses(steps, 1)[0][0]

@@ -1,4 +1,4 @@
-"""Small Hugging Face Marian models with random weights, as folders and as the models that wrote them."""
+"""Small Hugging Face Marian models with random weights, each with the folder that it wrote."""
 
 import json
 import random
@@ -164,7 +164,7 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
         )
         model.save_pretrained(folder)
         if dtype != torch.float32:
-            # Loads the model again, because `model.float()` would keep the rounded positions.
+            # Load the model again, because `model.float()` would keep the rounded positions.
             model = MarianMTModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
             model.requires_grad_(False).eval()
         write_vocabulary(folder, sides, files)

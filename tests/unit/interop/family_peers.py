@@ -155,7 +155,7 @@ def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, 
     # A random model might predict padding or the start symbol, which a trained model never does.
     never = {pad, *(() if start == end else (start,))}
     if name == "bart":
-        # Tokens that are parts of a character, which our search predicts only where they complete it.
+        # Our search predicts parts of a character only where they complete the character.
         never |= {number for text, number in ids.items() if not text.replace("Ġ", "").isascii()}
     model.generation_config = transformers.GenerationConfig(
         **{

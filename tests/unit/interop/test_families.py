@@ -86,7 +86,7 @@ def test_span_of_a_token_covers_its_text(family, texts, count):
         for token in tokens:
             if token.span is None or token.role or name == "bart":
                 continue
-            # Normalisation may turn one character into several, of which a token has only some.
+            # Normalisation may turn one character into several, and a token may contain only some of them.
             covered, said = normal(text[slice(*token.span)]), normal(token.text.replace("▁", ""))
             assert said in covered if len(said) < len(covered) else covered == said, (text, token)
         for group in word_groups(tokens, text):

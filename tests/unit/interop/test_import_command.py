@@ -239,7 +239,8 @@ def test_existing_empty_folder_can_be_the_output_folder(output, peer, tmp_path, 
     monkeypatch.chdir(tmp_path if output == "link" else here)
     assert run_main(main, "import", peer.folder, "--output", output).returncode == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "link"]
-    # The folder is filled in place: a process whose working directory it is would see a replaced folder as empty.
+    # The import fills the folder in place. If it replaced the folder, a process with this working directory would see
+    # an empty folder.
     assert Translator.load(Path.cwd() if output != "link" else here, "cpu").languages.source.code == "en"
     again = run_main(main, "import", peer.folder, "--output", output)
     refused(again, f"{output} already exists")

@@ -136,7 +136,7 @@ def test_every_imported_variant_matches_hugging_face(name, make_peer, tmp_path):
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
 def test_start_symbol_that_is_an_ordinary_token_can_be_predicted(place, make_peer, marian_tokenizer, tmp_path):
-    """At the start of the decoder the token is a special token; elsewhere it is an ordinary one."""
+    """The token is special at the decoder's first position, and ordinary at all others."""
     peer = make_peer(ending=1.0)
     theirs = marian_tokenizer(peer.folder)
     start = theirs("the dog")["input_ids"][0]
@@ -318,7 +318,7 @@ def test_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tmp_
 
 
 def test_embeddings_are_tied_if_their_tensors_are_equal(make_peer, tmp_path):
-    """Equal tensors are tied whatever config.json says. If it ties tensors that differ, the import fails."""
+    """Equal tensors are tied whatever config.json says. If config.json ties tensors that differ, the import fails."""
     peer = make_peer(tie_word_embeddings=False)
     weights = load_file(peer.folder / WEIGHTS)
     same = weights["model.decoder.embed_tokens.weight"]
@@ -396,7 +396,7 @@ def test_greedy_translations_match_hugging_face_generate(peer, imported_folder, 
 @torch.inference_mode()
 @pytest.mark.parametrize("beam", [4, pytest.param(6, marks=pytest.mark.thorough)])
 def test_beam_translations_match_hugging_face_generate(beam, peer, imported_folder, crowd):
-    """Without a length penalty, because Hugging Face's formula differs."""
+    """The length penalty is 0, because Hugging Face's formula differs."""
     model, cache = start(imported_folder, crowd)
     found = hypotheses(beam_search(model, cache, beam_size=beam, limit=LIMIT, length_penalty=0.0), len(crowd))
     ours = [list(best_first[0].tokens) for best_first in found]

@@ -25,7 +25,7 @@ def random_weights(model):
 def gpt2_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gpt2")
     tokenizer = ByteLevelBPETokenizer()
-    # Includes umlauts, digits and emoji, so that some merges join bytes of one character.
+    # The texts include umlauts, digits and emoji, so that some merges join bytes of one character.
     texts = [*SENTENCES, "Größe 2024 🙂🙂 it's they'll"] * 3
     tokenizer.train_from_iterator(texts, vocab_size=420, special_tokens=[END_OF_TEXT], show_progress=False)
     tokenizer.save_model(str(folder))

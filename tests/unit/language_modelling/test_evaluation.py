@@ -28,7 +28,7 @@ def trained(tmp_path_factory, sentencepiece_tokenizer):
 
 @pytest.mark.parametrize("loaded", ["trained", "gpt2"])
 def test_perplexity_of_a_batch_matches_single_texts(request, loaded, trained, gpt2_folder, huggingface):
-    """In GPT-2, the padding token is an ordinary token."""
+    """Covers GPT-2, whose padding token is an ordinary token."""
     loaded = trained if loaded == "trained" else load_language_model(gpt2_folder, "cpu")
     texts = [*split_by_length(loaded, SENTENCES)[0], "A."]
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in texts]

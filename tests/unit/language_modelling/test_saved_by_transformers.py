@@ -182,7 +182,8 @@ def test_token_ids_logits_and_attention_match_transformers(name, plain_tokenizer
         text = TYPED[number] if number < len(TYPED) else "".join(draw.choices(TYPED, k=4))
         ids = [token.id for token in loaded.tokenizer.encode(text, end=False)]
         expected = their_tokenizer(text, split_special_tokens=True)["input_ids"]
-        # An added token without an embedding row breaks their model. Ours spells it with other tokens.
+        # An added token without an embedding row breaks their model. Our tokenizer spells such a token with other
+        # tokens.
         if max(expected, default=0) < theirs.config.vocab_size:
             assert ids == expected, text
         assert loaded.tokenizer.decode(ids) == their_tokenizer.decode(ids, clean_up_tokenization_spaces=False)

@@ -157,7 +157,7 @@ def made(config, tokenizer, curve="", scale=1):
 
 
 def test_claims_accept_a_learning_curve_with_any_finite_numbers(small_config, tokenizer):
-    """`check_curve` accepts these curves."""
+    """`check_curve` accepts these curves, so claims must accept them too."""
 
     def learned(claim, *rows):
         lines = [f"{step},0.1,9.0,{loss},{loss},{chrf},1.5,1e-4,900" for step, loss, chrf in rows]

@@ -17,7 +17,7 @@ STEPS = [
 
 @pytest.mark.parametrize("step", STEPS)
 def test_every_claim_of_a_shipped_lesson_holds(shipped, step):
-    # Cached, because the steps of a lesson share model runs.
+    # The model runs are cached, because the steps of a lesson share them.
     finding = finding_of(step, CachedRuns(shipped))
     assert finding.holds, dict(finding.values)
     assert set(finding.values) == set(CLAIMS[step.claim].values), "as it was registered"

@@ -34,7 +34,8 @@ def copy_layer(ours, theirs, residuals):
             getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
 
 
-# Training mode without dropout, because PyTorch's fast path for inference warns about its own nested tensors.
+# PyTorch's layers stay in training mode, without dropout, because their fast path for inference warns about its own
+# nested tensors.
 SAME = {"d_model": 16, "nhead": 4, "dim_feedforward": 24, "dropout": 0.0, "batch_first": True}
 
 

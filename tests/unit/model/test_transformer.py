@@ -48,7 +48,7 @@ def test_parameter_count_matches_the_formula():
 
 @pytest.mark.thorough
 def test_parameter_count_matches_the_base_model_of_the_paper():
-    # Post-norm: encoder and decoder parameters, and one shared embedding of 37,000 x 512.
+    # The expected count is that of the encoder, the decoder, and one shared embedding of 37,000 x 512.
     base = {"norm": "post", "tied_embeddings": "all", "output_bias": False}
     count = parameters(source_vocabulary=37_000, target_vocabulary=37_000, **base)
     assert count == 18_914_304 + 25_224_192 + 37_000 * 512

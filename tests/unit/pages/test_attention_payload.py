@@ -85,7 +85,7 @@ def test_browser_arrangement_matches_the_python_view(trace, kind, words, special
 
 
 def test_payload_of_64_tokens_stays_within_the_size_limit(small_translator):
-    """Limit: 420 KiB for 6 layers of 8 heads with random 64 x 64 maps, which hardly compress."""
+    """The limit is 420 KiB for 6 layers of 8 heads with random 64 x 64 maps, which hardly compress."""
     trace = small_translator.trace("dog " * 21, "Hund")
     assert len(trace.source_tokens) == 64
     weights = np.random.default_rng(1).random((6, 8, 64, 64)).astype(np.float32)

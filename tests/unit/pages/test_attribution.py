@@ -84,7 +84,7 @@ def trace(shipped):
 
 @pytest.fixture(scope="module")
 def asked(shipped, trace):
-    """Question: why did the model predict "es", the ninth token?"""
+    """Return the question of why the model predicted "es", the ninth token."""
     return question_of(trace, shipped.tokenizer, MatteredParams(explained="9"), (0,), LANGUAGES)
 
 

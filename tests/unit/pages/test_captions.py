@@ -15,7 +15,7 @@ from transformer.text.languages import LANGUAGES, language
 from transformer.values.trace import KINDS
 
 ENTROPY = r"\(entropy ([\d.]+) of at most ([\d.]+) nats\)"
-# Patterns of the sentence about the target of a head. Each caption matches exactly one.
+# Patterns of the sentence about where a head looks. Each caption matches exactly one pattern.
 HABITS = {
     "mostly": r"This head mostly looks at (.+): (\d+)% of",
     "focused": rf"Very focused: on average, a row puts (\d+)% of .* on one \w+, a different one .* {ENTROPY}",

@@ -34,7 +34,8 @@ from transformer.values.run import Run
 from transformer.values.trace import KINDS, Trace
 from transformer.values.translation import TracedTranslation
 
-# Seconds. Longer than any run, so that a lock that is never released fails the test instead of hanging it.
+# Timeout in seconds, longer than any run. With a timeout, a lock that is never released fails the test instead of
+# hanging it.
 PATIENCE = 60
 
 
@@ -46,7 +47,7 @@ class Watch:
         self.running: set[int] = set()
         self.most = 0
         self.calls: Counter[str] = Counter()
-        # Long enough for another thread to start a run, too.
+        # The delay is long enough for another thread to start a run too.
         self.seconds = 0.02
 
     def over(self, run: Callable) -> Callable:
@@ -78,7 +79,7 @@ def watch(monkeypatch) -> Watch:
 
 @pytest.fixture
 def model(model_folder) -> Translator:
-    # A unique version, because the cache outlives the test.
+    # The version is unique, because the cache outlives the test.
     return Translator(load_checkpoint(model_folder), device="cpu", version=f"watched {next(numbers)}")
 
 

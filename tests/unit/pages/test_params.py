@@ -178,7 +178,7 @@ def test_widget_values_are_validated_like_url_values():
 
 
 def test_parameter_counts_of_the_base_model_match_the_paper():
-    """18,914,304 in the encoder, 25,224,192 in the decoder, and a shared embedding of 37,000 x 512."""
+    """The encoder has 18,914,304 parameters, the decoder 25,224,192, and the shared embedding 37,000 x 512."""
     config = ArchitectureParams().config()
     table = parameter_table(config)
     assert sum(count for part, count in table if part.startswith("encoder")) == 18_914_304

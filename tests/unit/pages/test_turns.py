@@ -10,7 +10,8 @@ from pages.ui.runs import turns
 from pages.ui.runs.turns import MAX_TOGETHER, Turns
 from transformer.values.cancellation import cancellable, check_cancelled
 
-# Seconds. Longer than any test, so that a turn that never comes fails the test instead of hanging it.
+# Timeout in seconds, longer than any test. With a timeout, a turn that never comes fails the test instead of hanging
+# it.
 PATIENCE = 60
 
 

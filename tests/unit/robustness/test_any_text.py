@@ -109,7 +109,8 @@ def is_shown(trace: Trace) -> None:
         titles=titles(True),
         mask=view.mask,
     )
-    # Streamlit serialises a chart in the same way: with any number of cells, but different indentation.
+    # Streamlit serialises a chart in the same way, apart from the indentation, and without a limit on the number of
+    # cells.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_json(indent=None)
     assert json.loads(spec, parse_constant=refuse) and spec.encode("utf-8")

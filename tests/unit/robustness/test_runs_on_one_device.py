@@ -74,7 +74,7 @@ RUNS: dict[str, Callable[[Translator], Any]] = {
 }
 
 
-# Slow model runs; the others take the same code paths.
+# Model runs that are slow, and take the same code paths as the others.
 SLOW = ("translate", "sample", "trace decoding", "score by another sentence")
 
 

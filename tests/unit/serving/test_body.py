@@ -1,4 +1,4 @@
-"""Tests that a request body may have 16 MB, and that the server reads no more than that."""
+"""Tests that a request body may have at most 16 MB, and that the server never reads more."""
 
 import asyncio
 from collections.abc import AsyncIterator

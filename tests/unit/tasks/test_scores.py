@@ -44,7 +44,7 @@ def test_prefix_matching_attention_has_a_score_of_one():
     # encoder, each letter attends to the letter after its other occurrence; no letter follows the second b.
     found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
     assert found["prefix_match"]["encoder"] == 1 and found["prefix_match"]["decoder"] == 1
-    # The decoder reads <s> a b c a: in the source, the letter after a is at 1 and 4, after b at 2, after c at 3.
+    # The decoder reads <s> a b c a: in the source, the letter after a is at index 1 and 4, after b at 2, after c at 3.
     assert found["prefix_match"]["cross"] == 1
 
 

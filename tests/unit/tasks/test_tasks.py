@@ -79,7 +79,7 @@ def test_modular_addition_lists_all_its_items():
 
 @pytest.mark.parametrize("name", ["addition", "addition-reversed"])
 def test_addition_task_gives_the_correct_sum(name):
-    """Checks sums with every carry and sums with none against Python integers."""
+    """Compares sums with Python integers, including sums with every carry and sums with none."""
     task, rng = task_named(name), np.random.default_rng(0)
     for first, second in [(0, 0), (999, 1), (555, 445), (123, 456), *rng.integers(1_000, size=(200, 2)).tolist()]:
         digits = task.write(task.parse(f"{first:03}+{second:03}").target)

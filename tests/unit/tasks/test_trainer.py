@@ -30,7 +30,7 @@ def test_training_in_slices_gives_the_same_model_as_training_at_once(small_confi
     assert trainer.advance(steps=1) == 1
     assert trainer.advance(seconds=0) == 1, "a slice without time takes one step"
     assert trainer.advance(steps=3) == 3 and not trainer.finished
-    torch.rand(10)  # other random draws in between change nothing
+    torch.rand(10)  # Random draws elsewhere must not change the training.
     early = trainer.run()
     assert trainer.advance() == small_config.steps - 5 and trainer.finished
     assert trainer.advance() == 0
@@ -133,7 +133,7 @@ def test_answer_of_any_snapshot_has_tokens_probabilities_and_attention(small_con
 
 
 def test_attention_for_a_correct_answer_matches_the_snapshot(small_config, small_run):
-    """Both attention maps come from the same weights, up to float16 rounding, if the decoder reads the same tokens."""
+    """If the decoder reads the same tokens, both attention maps come from the same weights, up to float16 rounding."""
     snapshot = small_run.snapshots[-1]
     items = Items(task_named("copy"), small_config.seed)
     found = attention(model_at(small_config, snapshot), items, [small_run.item])

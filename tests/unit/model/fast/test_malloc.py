@@ -8,7 +8,7 @@ import pytest
 
 from transformer.model.fast.malloc import HUGE_PAGE, return_holes, use_huge_pages
 
-# Small enough that glibc allocates each block on the heap instead of mapping it separately.
+# Size and number of blocks. Each is so small that glibc allocates it on the heap instead of mapping it separately.
 BLOCK, BLOCKS = 60_000, 2_000
 
 

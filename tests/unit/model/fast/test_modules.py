@@ -11,7 +11,7 @@ from transformer.model.transformer import build
 
 @pytest.fixture(params=[True, False], ids=["halves", "whole numbers of float32"])
 def pair(request):
-    """Return a model and its fast copy. Half-precision weights are packed if the CPU supports it."""
+    """Return a model and its fast copy. Half-precision weights are packed if the CPU supports packing."""
     torch.manual_seed(2)
     plain = build(small(40, 16, 4, 32, tied_embeddings="all")).eval().requires_grad_(False)
     if request.param:
