@@ -104,16 +104,16 @@ def test_equal_interventions_compare_equal():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: in the mode zero give 0 to 2"),
+        ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: the mode zero accepts 0 to 2"),
         ({"gates": {("cross", 0, 0): float("nan")}}, "is nan"),
-        ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "give 0 to 1"),
+        ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "accepts 0 to 1"),
         ({"gates": {("crosses", 0, 0): 0}}, "not .kind, layer, head"),
         ({"gates": {("cross", 0): 0}}, "not .kind, layer, head"),
         ({"gates": {("cross", -1, 0): 0}}, "not .kind, layer, head"),
         ({"mode": "median"}, "no mode 'median': choose one of zero, mean, uniform, resample"),
-        ({"mode": "resample", "seed": -1}, "Seed and draw are -1 and 0: give integers"),
-        ({"mode": "resample", "draw": 1.5}, "Seed and draw are 0 and 1.5: give integers"),
-        ({"mode": "resample", "seed": "1"}, "Seed and draw are '1' and 0: give integers"),
+        ({"mode": "resample", "seed": -1}, "Seed and draw are -1 and 0: pass integers"),
+        ({"mode": "resample", "draw": 1.5}, "Seed and draw are 0 and 1.5: pass integers"),
+        ({"mode": "resample", "seed": "1"}, "Seed and draw are '1' and 0: pass integers"),
         ({"attention": {("cross", 0, 0, 1): {0: 0.7, 1: 0.6}}}, r"Row 2 of cross\.1\.1: the shares add up to 1\.3"),
         ({"attention": {("cross", 0, 0, 1): {0: -0.1}}}, "from 0 to 1"),
         ({"attention": {("cross", 0, 0, 1): {-1: 0.1}}}, "count from 0"),
@@ -451,9 +451,9 @@ def test_resampling_makes_the_requested_number_of_draws():
     assert len(set(draws)) == 8 and draws[0] == off and {each.seed for each in draws} == {7}
     for once in (replace(off, mode="mean"), Interventions(mode="resample"), AS_TRAINED):
         assert draws_of(once, 8) == (once,), "nothing is drawn"
-    with pytest.raises(InterventionError, match="The number of draws is 100,000,000: give at most 512"):
+    with pytest.raises(InterventionError, match="The number of draws is 100,000,000: it must be at most 512"):
         draws_of(off, 100_000_000)
-    with pytest.raises(InterventionError, match="The number of draws is 0: give at least one"):
+    with pytest.raises(InterventionError, match="The number of draws is 0: it must be at least 1"):
         draws_of(off, 0)
 
 

@@ -33,7 +33,7 @@ class AttentionContext(NamedTuple):
     Attributes:
         mask: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything. In
             local attention, the mask covers a single block; in compressed attention, its columns are merged keys.
-        relative: the effect of positions on queries, keys and scores; None for no effect.
+        relative: the positional encoding's effect on queries, keys and scores; None for no effect.
         hooks: change and record the values that the layer computes.
     """
 
@@ -76,10 +76,10 @@ def scaled_dot_product_attention(
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext, *, dropout: float) -> Tensor:
-    """The output of `scaled_dot_product_attention`, computed by torch's fused kernel if possible and faster.
+    """Return the output of `scaled_dot_product_attention`, computed by torch's fused kernel if possible and faster.
 
-    It is used only without relative positions, and only if no scores or weights are changed or recorded, because the
-    kernel returns neither. In training on a CPU, its backward pass is slower.
+    The kernel returns neither scores nor weights, so it is not used if these are changed or recorded, or if positions
+    are relative. In training on a CPU, its backward pass is slower.
     """
     mask, relative, hooks = context
     query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)
@@ -92,7 +92,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext,
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax of each row over its allowed cells.
+    """Return the softmax of each row of scores over its allowed cells.
 
     Args:
         scores: [..., T, S].
@@ -132,7 +132,7 @@ class MultiHeadAttention(nn.Module):
         self.out_projection = nn.Linear(d_model, d_model)
 
     def forward(self, x: Tensor, context: AttentionContext = NO_CONTEXT, cache: LayerCache | None = None) -> Tensor:
-        """Attention of T positions to themselves and to the P earlier ones in the cache.
+        """Compute attention from T positions to themselves and to the P earlier positions in the cache.
 
         Args:
             x: [B, T, D].
@@ -162,11 +162,11 @@ class MultiHeadAttention(nn.Module):
     def attend_and_join(
         self, query: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT
     ) -> Tensor:
-        """Attend with each head, join the outputs of the heads and project them.
+        """Compute attention in each head, join the heads' outputs and project them.
 
         Args:
             query: [B, H, T, K].
-            keys_and_values: [B, H, S, K] each.
+            keys_and_values: keys and values, [B, H, S, K] each.
             context: as in `forward`.
 
         Returns:
@@ -177,7 +177,7 @@ class MultiHeadAttention(nn.Module):
         return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """Split N concatenated projections, x [B, T, N D], into the heads of each, [B, N H, T, K]."""
+        """Split N concatenated projections x [B, T, N D] by head, to [B, N H, T, K]."""
         x = x.view(*x.shape[:2], -1, self.width)  # [B, T, N D] -> [B, T, N H, K]
         return x.transpose(1, 2)  # -> [B, N H, T, K]
 
@@ -187,12 +187,13 @@ class MultiHeadAttention(nn.Module):
 
 
 class CrossAttention(MultiHeadAttention):
-    """Multi-head attention to another text, whose keys and values are projected once ("Attention Is All You Need",
-    section 3.2.3).
+    """Multi-head attention to another text ("Attention Is All You Need", section 3.2.3).
+
+    The other text's keys and values are projected only once.
     """
 
     def forward(self, x: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT) -> Tensor:
-        """Attention of the positions of x [B, T, D] to keys and values [B, H, S, K]; the output is [B, T, D]."""
+        """Compute attention from positions x [B, T, D] to keys and values [B, H, S, K]; the output is [B, T, D]."""
         query = self.project_queries(x)  # [B, T, D] -> [B, H, T, K]
         return self.attend_and_join(query, keys_and_values, context)  # -> [B, T, D]
 
@@ -208,11 +209,11 @@ class CrossAttention(MultiHeadAttention):
         return KeysAndValues(joined)
 
     def projection_of_queries(self) -> tuple[Tensor, Tensor]:
-        """Weight [D, D] and bias [D] of the queries."""
+        """Return the weight [D, D] and bias [D] of the query projection."""
         d_model = self.in_projection.in_features
         return self.in_projection.weight[:d_model], self.in_projection.bias[:d_model]
 
     def projection_of_keys_and_values(self) -> tuple[Tensor, Tensor]:
-        """Weight [2D, D] and bias [2D] of the keys and values."""
+        """Return the weight [2D, D] and bias [2D] of the joint projection to keys and values."""
         d_model = self.in_projection.in_features
         return self.in_projection.weight[d_model:], self.in_projection.bias[d_model:]

@@ -1,7 +1,7 @@
 """Self-attention of language models for long texts: local and memory-compressed attention (Liu et al. 2018).
 
-Source: "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3. Queries, keys,
-values and the key/value cache are as in full attention.
+Source: "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3. Both variants use the same queries, keys,
+values and key-value cache as full attention.
 """
 
 import torch
@@ -35,9 +35,9 @@ class LocalAttention(MultiHeadAttention):
 
 
 class CompressedAttention(MultiHeadAttention):
-    """Multi-head attention to keys and values that are each merged from `config.stride` positions.
+    """Multi-head attention to compressed keys and values, each merged from `config.stride` positions.
 
-    The cache has keys and values at full length; they are shortened at every step.
+    The cache stores uncompressed keys and values, and every step compresses all of them.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -52,7 +52,7 @@ class CompressedAttention(MultiHeadAttention):
 
 
 def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
-    """The self-attention of a decoder layer."""
+    """Create the self-attention module of a decoder layer; `config.attention` selects the class."""
     if config.attention == "local":
         return LocalAttention(config)
     if config.attention == "compressed":
@@ -63,7 +63,7 @@ def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
 def self_attention_mask(
     config: TransformerConfig, edits: Edits, queries: int, start: int, device: torch.device
 ) -> Tensor | None:
-    """The mask of masked self-attention for the next `queries` positions after `start` earlier ones.
+    """Return the mask of masked self-attention for `queries` positions that follow `start` earlier ones.
 
     Raises:
         InterventionError: the edits change attention, but the model has local or compressed attention.

@@ -15,12 +15,11 @@ class Blocks:
     """Splits tensors into blocks of positions, and joins the blocks again (Liu et al. 2018, "Generating Wikipedia by
     Summarizing Long Sequences", section 4.2.3, "local attention").
 
-    No score is computed for two positions of different blocks. A text of T positions takes T times `size` cells instead
-    of T times T.
+    No scores are computed between different blocks, so a text of T positions needs T x `size` scores instead of T x T.
 
     Args:
         size: number of positions in a block.
-        start: position of the first query. The block of that query may begin earlier.
+        start: position of the first query, whose block may begin earlier.
         queries: number of queries.
     """
 
@@ -40,11 +39,11 @@ class Blocks:
 
     @property
     def width(self) -> int:
-        """Number W of positions in each block: `size`, or the number of existing positions if there is only one."""
+        """Number W of positions in each block: `size`, or the number of positions so far if there is only one block."""
         return self.size if self.count > 1 else self.start + self.queries - self.first
 
     def mask(self, device: torch.device) -> Tensor | None:
-        """The mask within a block, bool [queries, W]; None allows everything."""
+        """Return the mask within a block, bool [queries, W]; None allows everything."""
         if self.count == 1:
             return causal_mask(self.width, device=device)[self.width - self.queries :] if self.queries > 1 else None
         return causal_mask(self.width, device=device)
@@ -59,16 +58,16 @@ class Blocks:
         return KeysAndValues(joined if self.count == 1 else self._split(joined))
 
     def join(self, y: Tensor) -> Tensor:
-        """Join the outputs of the blocks, [B N, W, D], without the padding, to one output per query, [B, T, D]."""
+        """Join the blocks' outputs [B N, W, D] and remove padding; return one output per query, [B, T, D]."""
         if self.count == 1:
             return y
         before = self.start - self.first
         return y.unflatten(0, (-1, self.count)).flatten(1, 2)[:, before : before + self.queries]
 
     def whole_map(self, weights: Tensor) -> Tensor:
-        """Join the weights of the blocks of a whole text, [B N, H, W, W], to a map [B, H, T, T].
+        """Join the attention weights of a whole text's blocks, [B N, H, W, W], into a map [B, H, T, T] for display.
 
-        Cells with query and key in different blocks are 0. The map is only for display.
+        A cell whose query and key are in different blocks is 0.
         """
         if self.count == 1:
             return weights
@@ -81,8 +80,7 @@ class Blocks:
     def _split(self, x: Tensor, before: int = 0) -> Tensor:
         """Split x [B, H, T, K] into blocks [B N, H, W, K], padded with zeros.
 
-        Zeros among the keys come after all real keys, so no query sees them. `join` removes the outputs of padded
-        queries.
+        No query sees padded keys, because they come after all real keys. `join` removes the outputs of padded queries.
         """
         after = self.count * self.width - before - x.shape[2]
         blocks = F.pad(x, (0, 0, before, after)).unflatten(2, (self.count, self.width))  # -> [B, H, N, W, K]

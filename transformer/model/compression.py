@@ -7,15 +7,16 @@ from transformer.model.kv_cache import KeysAndValues
 
 
 class Compression(nn.Module):
-    """Merges every `stride` keys into one, and likewise the values (Liu et al. 2018, "Generating Wikipedia by
-    Summarizing Long Sequences", section 4.2.3, "memory-compressed attention": a convolution with kernel and stride 3).
+    """Merges every `stride` keys into one, and likewise the values.
 
-    The paper leaves open whether heads mix. Here each head has its own kernels, so heads do not mix.
+    Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3, "memory-compressed attention",
+    uses a convolution with kernel width 3 and stride 3. The paper does not say whether the convolution mixes heads.
+    This class uses separate kernels for each head, so heads do not mix.
 
     Args:
         d_model: width D.
         heads: number of heads H.
-        stride: number of positions that are merged into one; also the width of the kernel.
+        stride: number of positions merged into one, which is also the kernel width.
     """
 
     def __init__(self, d_model: int, heads: int, stride: int) -> None:

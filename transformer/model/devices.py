@@ -1,4 +1,4 @@
-"""Finds the devices of this machine that a model can run on, and explains device errors."""
+"""Finds the devices that can run a model on this machine, and explains device errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,13 +10,13 @@ from transformer.errors import DeviceError
 
 
 def available_devices() -> tuple[str, ...]:
-    """The devices of this machine that can run a model, the fastest first; "cpu" is always among them."""
+    """Return the devices that can run a model on this machine, fastest first; "cpu" is always included."""
     candidates = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
     return tuple(name for name, available in candidates if available and _works(name))
 
 
 def chosen_device(name: str | None) -> str:
-    """The device with the given name, or the fastest one if the name is None.
+    """Return the device with the given name, or the fastest one if the name is None.
 
     Raises:
         DeviceError: this machine does not have the device.
@@ -29,7 +29,7 @@ def chosen_device(name: str | None) -> str:
 
 @cache
 def _works(device: str) -> bool:
-    """Whether a device can compute. PyTorch also lists GPUs that are too old for its kernels."""
+    """Whether a device can run an operation. PyTorch also lists GPUs that are too old for its kernels."""
     try:
         return torch.ones(1, device=device).add(1).item() == 2
     except (RuntimeError, AssertionError) as error:
@@ -38,9 +38,9 @@ def _works(device: str) -> bool:
 
 
 def use_one_thread() -> None:
-    """Compute on one CPU thread in this process, for a server whose other work needs the cores.
+    """Make torch use a single CPU thread in this process, for a server whose other work needs the cores.
 
-    Threads that share an operation wait for the slowest of them. On two busy cores, a sentence takes twenty times as
+    Threads that share an operation wait for the slowest thread. On two busy cores, a sentence takes twenty times as
     long with two threads as with one.
     """
     torch.set_num_threads(1)
@@ -48,10 +48,10 @@ def use_one_thread() -> None:
 
 @contextmanager
 def device_errors_explained(device: str) -> Iterator[None]:
-    """Context manager that converts device failures in its block to errors that say what to do.
+    """Context manager that converts device failures to errors that say what to do.
 
     Raises:
-        DeviceError: the device ran out of memory, or does not answer.
+        DeviceError: the device ran out of memory or stopped responding.
     """
     try:
         yield
@@ -64,7 +64,7 @@ def device_errors_explained(device: str) -> Iterator[None]:
         # The GPU was unplugged, reset or taken away by its driver. Older kernels report this only in the message.
         if isinstance(error, torch.AcceleratorError) or "cuda error" in str(error).lower():
             raise DeviceError(
-                f"The device {device} no longer answers ({str(error).splitlines()[0]}). Choose the device cpu, or "
-                "start the app again."
+                f"The device {device} no longer responds ({str(error).splitlines()[0]}). Choose the device cpu, or "
+                "restart the app."
             ) from error
         raise

@@ -1,4 +1,4 @@
-"""Converts the interventions of a batch to tensors, which change attention and the residual stream of each text."""
+"""Converts a batch's interventions to tensors that change each text's attention and residual stream."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Place, has_heads
 from transformer.values.sites import HookFunctions, check_sites
 
-# A tensor [B, L, H, ...] for each kind of attention.
+# A tensor [B, L, H, ...] for each attention kind.
 ByKind = Mapping[Kind, Tensor]
-# Patched places in one text, each with the vector that replaces the value there.
+# One text's patches: each place to overwrite, and the vector that replaces its value.
 Patches = tuple[tuple[Place, Tensor], ...]
 
 
 class Replacement(Protocol):
-    """Interface of objects that compute replacements for a model's values, for a run with interventions."""
+    """Interface of objects that compute the replacement values for a run with interventions."""
 
     def __call__(self, interventions: Interventions) -> ByKind:
-        """Replacement outputs for every head, [L, H, 1 or P, K] by attention kind, for at most P positions."""
+        """Return replacement outputs for every head by attention kind, [L, H, 1 or P, K], for at most P positions."""
         ...
 
     def patches(self, interventions: Interventions) -> Patches:
-        """The patched places and their vectors: [K] for a head's output, [S] for a row of weights, otherwise [D]."""
+        """Return each patched place and its vector: [K] for a head's output, [S] for a row of weights, else [D]."""
         ...
 
 
 @dataclass(frozen=True)
 class Edits:
-    """Changes to the values that the model computes for a batch of texts; created by `edits_of`.
+    """Changes to a model's values for a batch of texts; created by `edits_of`.
 
     Attributes:
         interventions: the interventions of each of the B texts; empty if no text has any.
@@ -44,7 +44,7 @@ class Edits:
         offsets: as in `OutputsEdit`, by kind, [B, L, H, 1 or P, K]; absent if all are 0.
         positions: whether the positional encoding is added; the same for every text.
         patches: the patches of each of the B texts; empty if no text has any.
-        hooks: functions by site, or by site and layer; they get values of the whole batch, after other changes.
+        hooks: functions by site, or by site and layer. They receive the whole batch's values after all other changes.
 
     Raises:
         InterventionError: the site of a hook does not exist.
@@ -76,7 +76,7 @@ class Edits:
         )
 
     def select(self, indices: Tensor) -> Edits:
-        """The edits for the texts `indices` [B'] of this batch, in that order; repeats are allowed."""
+        """Return the edits for the texts with these indices [B'] in the batch, in that order; repeats are allowed."""
         if not self.interventions:
             return self
         chosen = indices.tolist()
@@ -91,10 +91,10 @@ class Edits:
         )
 
     def at(self, kind: Kind, name: str, layer: int, *, start: int = 0) -> SiteEdit | None:
-        """The change to one of a layer's values, for positions from `start` on; None for no change.
+        """Return the edit of a layer's value at one site, for positions from `start` on; None for no change.
 
         Args:
-            kind, name: the two parts of a site.
+            kind, name: the two parts of the site's name.
             layer: index of the layer; -1 outside the layers.
             start: position of the first query.
         """
@@ -105,7 +105,7 @@ class Edits:
         return edit
 
     def mask(self, kind: Kind, queries: int, keys: int, device: torch.device, *, start: int = 0) -> Tensor | None:
-        """The mask of the hidden tokens, bool [B, 1, queries, keys]; None if no token is hidden.
+        """Return the mask of the hidden tokens, bool [B, 1, queries, keys]; None if no token is hidden.
 
         The arguments are as in `Interventions.visible`; the mask is created on `device`.
         """
@@ -115,14 +115,14 @@ class Edits:
         return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
 
     def lift(self, causal: Tensor) -> Tensor | None:
-        """The causal mask [T, S], lifted for texts whose interventions switch it off; None if no text needs it."""
+        """Return the causal mask [T, S], or all True for texts that switch it off; None if no text needs the mask."""
         off = [not each.decoder_mask for each in self.interventions]
         if not any(off):
             return causal
         return None if all(off) else causal | torch.tensor(off, device=causal.device)[:, None, None, None]
 
     def _of_interventions(self, kind: Kind, name: str, layer: int, start: int) -> SiteEdit | None:
-        # A patch of the residual stream names the depth: 0 for the embeddings, l for the stream after l layers.
+        # Patches of the residual stream specify a depth: 0 for the embeddings, l for the stream after l layers.
         stream = name in ("embedding", "residual")
         patches = self._patches_at(f"{kind}.residual" if stream else f"{kind}.{name}", layer + stream)
         if name == "weights":
@@ -178,15 +178,15 @@ def edits_of(
         hooks: as in `Edits`.
 
     Raises:
-        ValueError: only some of the texts add the positional encoding.
+        ValueError: some texts switch the positional encoding off, and others do not.
         InterventionError: the site of a hook does not exist.
     """
     if all(each == AS_TRAINED for each in interventions):
         return Edits(hooks=hooks) if hooks else UNEDITED
     positions = {each.positions for each in interventions}
     if len(positions) > 1:
-        raise ValueError("the texts of one batch must either all add positions or all leave them out")
-    # Tensors by name and kind. A tensor is created only if something in it changes.
+        raise ValueError("either all or none of the texts in a batch must switch positions off")
+    # Tensors by name and kind. A tensor is created only if it changes a value.
     parts: dict[str, dict[Kind, Tensor]] = {"gates": {}, "sharpness": {}, "offsets": {}}
 
     def part(name: str, kind: Kind, make: Callable[..., Tensor], *shape: int) -> Tensor:
@@ -226,5 +226,5 @@ def edits_of(
 
 
 def _of_layer(by_kind: ByKind, kind: Kind, layer: int) -> Tensor | None:
-    """The part [B, H, ...] of a layer; None if the kind is absent."""
+    """Return one layer's slice [B, H, ...] of a tensor in `by_kind`; None if the kind is absent."""
     return by_kind[kind][:, layer] if kind in by_kind else None

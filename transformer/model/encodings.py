@@ -16,11 +16,11 @@ from transformer.model.sinusoids import fairseq_sinusoids, frequencies, sinusoid
 
 @dataclass(frozen=True, eq=False)
 class RelativePositionArrays:
-    """Effect of the positions on self-attention in a text of T tokens: biases on the scores, or rotation.
+    """Effect of a text's T positions on self-attention: biases on the scores, or rotation of queries and keys.
 
     Attributes:
-        biases: added to the scaled scores of each head, [H, T, T]; None for no biases.
-        angles: rotate pairs of dimensions of queries and keys, radians [T, K / 2]; None for no rotation.
+        biases: biases added to each head's scaled scores, [H, T, T]; None for no biases.
+        angles: rotation angles for the dimension pairs of queries and keys, radians [T, K / 2]; None for no rotation.
     """
 
     biases: np.ndarray | None = None
@@ -31,7 +31,7 @@ NO_POSITIONS = RelativePositionArrays()
 
 
 class Encoding:
-    """Base class of the kinds of positional encoding; on its own, it encodes no positions.
+    """Base class of positional encodings. An instance of this class encodes no positions.
 
     Attributes:
         formula: formula of the encoding, in LaTeX.
@@ -42,15 +42,18 @@ class Encoding:
     learned = False
 
     def table(self, length: int, d_model: int) -> np.ndarray | None:
-        """The vectors to add to the embeddings of positions 0 to P - 1, [P, D]; None if there are none to compute."""
+        """Return the vectors to add to the embeddings at positions 0 to P - 1, [P, D]; None for no vectors.
+
+        Learned vectors are not returned, because they are parameters.
+        """
         return None
 
     def slopes(self, heads: int) -> np.ndarray | None:
-        """Each head's slope, [H]: subtracted from a score for each position of distance. None for no biases."""
+        """Return each head's slope [H], the decrease of a score per position of distance; None for no biases."""
         return None
 
     def angles(self, length: int, d_head: int) -> np.ndarray | None:
-        """Angles that rotate the dimension pairs (0, 1), (2, 3), ... of queries and keys, radians [P, K / 2].
+        """Return angles that rotate the dimension pairs (0, 1), (2, 3), ... of queries and keys, radians [P, K / 2].
 
         None means no rotation.
         """
@@ -129,7 +132,9 @@ ENCODINGS: Mapping[Positions, Encoding] = {
 def added_positions(
     config: TransformerConfig, parameters: Mapping[str, np.ndarray], side: str, length: int
 ) -> np.ndarray | None:
-    """The vectors that a model adds to the embeddings of a text's first P positions, float64 [P, D]; None for none.
+    """Return the vectors that a model adds to the embeddings of a text's first P positions, float64 [P, D].
+
+    None means that the model adds no vectors.
 
     Args:
         config: configuration of the model.
@@ -144,7 +149,7 @@ def added_positions(
 
 
 def relative_positions(config: TransformerConfig, length: int) -> RelativePositionArrays:
-    """The effect of the positions on self-attention in a text of `length` tokens."""
+    """Return the positions' effect on self-attention in a text of `length` tokens."""
     encoding = ENCODINGS[config.positions]
     slopes = encoding.slopes(config.heads)
     biases = None if slopes is None else distance_biases(slopes, length)
@@ -152,7 +157,7 @@ def relative_positions(config: TransformerConfig, length: int) -> RelativePositi
 
 
 def turn(x: np.ndarray, angles: np.ndarray | None) -> np.ndarray:
-    """Rotate queries or keys [..., T, K] by angles [T, K / 2]; negative angles undo it. None returns x unchanged."""
+    """Rotate queries or keys [..., T, K] by angles [T, K / 2]. Negative angles rotate back; None changes nothing."""
     if angles is None:
         return x
     even, odd = x[..., 0::2], x[..., 1::2]

@@ -1,6 +1,6 @@
 """Changes and records the values that a model run computes, at named sites.
 
-Each model run gets its hooks as an argument. torch's own hooks would stay on the modules, which several users share.
+Each model run receives its hooks as an argument. torch's own hooks stay on the modules, which several users share.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Hooks:
     """Changes and records the values of one layer in one model run. The layer calls `at` for every value it computes.
 
     Args:
-        edits, record: edits and recorder of the model run; `record` is None to record nothing.
-        kind: the stack, or the kind of attention.
+        edits, record: the model run's edits and recorder; None for `record` records nothing.
+        kind: the stack or the attention kind.
         layer: index of the layer; -1 outside the layers.
         start: position of the first token in the model run.
     """
@@ -32,11 +32,11 @@ class Hooks:
         self._layer, self._start = layer, start
 
     def of_layer(self, layer: int) -> Hooks:
-        """The hooks of the given layer in the same stack."""
+        """Return the hooks for another layer of the same stack."""
         return Hooks(self._edits, self._record, self._kind, layer=layer, start=self._start)
 
     def of_attention(self, kind: Kind) -> Hooks:
-        """The hooks of this layer's attention of the given kind."""
+        """Return the hooks for one attention kind in this layer."""
         return Hooks(self._edits, self._record, kind, layer=self._layer, start=self._start)
 
     @property
@@ -45,10 +45,11 @@ class Hooks:
         return self._record is not None or any(self._edit(name) is not None for name in ("scores", "weights"))
 
     def at(self, name: str, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Change and record a value, and return the changed value, which the model then uses.
+        """Change and record a value, and return the changed value for the model to use.
 
         Args:
-            name: name of the value. Kind and name form a site in `values.sites.SITES`, such as "cross.weights".
+            name: name of the value. The kind and this name form a site in `values.sites.SITES`, such as
+                "cross.weights".
             x: the value that the model computed.
             mask: the attention mask, if the value is attention weights.
         """
@@ -89,5 +90,5 @@ NO_HOOKS = _NoHooks()
 
 
 def hooks_of(edits: Edits, record: Recorder | None, stack: Stack, *, start: int = 0) -> Hooks:
-    """The hooks for values of a stack outside its layers; `of_layer` returns the hooks of a layer."""
+    """Return the hooks for a stack's values outside its layers; `of_layer` returns those for a layer."""
     return Hooks(edits, record, stack, start=start) if edits.change_values or record is not None else NO_HOOKS

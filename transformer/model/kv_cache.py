@@ -10,8 +10,8 @@ from torch import Tensor
 
 from transformer.model.edits import Edits
 
-# A buffer grows by this many positions, because the allocator reuses freed tensors if they have few different sizes.
-# A tensor that grew at every step would need new memory from the operating system each time.
+# A buffer grows by this many positions. The allocator reuses freed tensors if they have few different sizes. A tensor
+# that grew by one position per step would need new memory from the operating system each time.
 BLOCK = 16
 
 
@@ -19,8 +19,8 @@ class KeysAndValues:
     """Keys and values of one attention layer.
 
     Attributes:
-        joined: the keys of all heads, then the values of all heads, [B, 2H, S, K]. They share one tensor, so that an
-            operation on keys and values runs only once.
+        joined: the keys of all heads, then the values of all heads, [B, 2H, S, K]. They share one tensor, because one
+            operation on keys and values together is faster than two.
     """
 
     __slots__ = ("_buffer", "_parts", "joined")
@@ -51,26 +51,29 @@ class KeysAndValues:
         return self.split()[1]
 
     def split(self) -> tuple[Tensor, ...]:
-        """Keys and values, each [B, H, S, K]."""
+        """Return the keys and the values, each [B, H, S, K]."""
         # Create the views only once, because every decoding step reads the source's keys and values.
         if self._parts is None:
             self._parts = self.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
         return self._parts
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
-        """These positions followed by those of `other`. Only without gradients, because it may write in place."""
+        """Return these keys and values followed by those of `other`.
+
+        Not for runs that need gradients, because the method may write in place.
+        """
         length, more = self.joined.size(2), other.joined.size(2)
         buffer = self._buffer
-        # A cache can be continued in several ways. Only the first continuation may write into the shared buffer.
+        # Several hypotheses can continue the same cache. Only the first one may write into the shared buffer.
         if buffer is None or buffer.filled != length or buffer.size < length + more:
             buffer = Buffer(self.joined, len(self.joined), length + more)
             buffer.append(self.joined)
         return buffer.append(other.joined)
 
     def select(self, indices: Tensor) -> KeysAndValues:
-        """The keys and values of the texts `indices` [B'] of the batch, in that order; repeats are allowed.
+        """Return the keys and values of the texts with these indices [B'] in the batch, in that order.
 
-        Only without gradients, because it writes into a buffer.
+        Indices may repeat. Not for runs that need gradients, because the method writes into a buffer.
         """
         # Use `index_select`, because indexing with `joined[indices]` takes five times as long.
         if self._buffer is None:
@@ -83,7 +86,7 @@ class KeysAndValues:
         return KeysAndValues(joined, buffer)
 
     def contiguous(self) -> KeysAndValues:
-        """A copy with the positions of each head adjacent in memory; worth making if many queries will read it."""
+        """Return a copy in which each head's positions are adjacent in memory, which speeds up many later queries."""
         return KeysAndValues(self.joined.contiguous())
 
 
@@ -92,20 +95,20 @@ class Buffer:
 
     Attributes:
         joined: keys and values [B, 2H, size, K]; the first `filled` positions are in use.
-        size: number of positions there is space for.
+        size: number of positions that fit into the buffer.
         filled: number of positions in use.
     """
 
     __slots__ = ("filled", "joined", "size")
 
     def __init__(self, like: Tensor, batch_size: int, positions: int) -> None:
-        """Create an empty buffer for at least `positions` positions, with heads and type of `like` [., 2H, ., K]."""
+        """Create an empty buffer for at least `positions` positions; heads, K and dtype are those of `like`."""
         self.size = math.ceil(positions / BLOCK) * BLOCK
         self.joined = like.new_empty((batch_size, like.shape[1], self.size, like.shape[3]))
         self.filled = 0
 
     def append(self, more: Tensor) -> KeysAndValues:
-        """Append the keys and values [B, 2H, T, K] of further positions; return all keys and values."""
+        """Append keys and values [B, 2H, T, K] for T new positions, and return all keys and values."""
         start, count = self.filled, more.size(2)
         self.filled = end = start + count
         # Use `narrow`, because indexing with `[:, :, start:end]` takes longer than the copy.
@@ -117,7 +120,7 @@ class LayerCache:
     """Keys and values of one layer's self-attention; every decoding step appends new ones.
 
     Attributes:
-        past: keys and values of the P positions so far, [B, H, P, K]; None before the first. `extend` replaces them.
+        past: keys and values of the P positions so far, [B, H, P, K]; None before the first step. Updated by `extend`.
     """
 
     __slots__ = ("past",)
@@ -133,17 +136,17 @@ class LayerCache:
 
 @dataclass(frozen=True)
 class DecoderCache:
-    """State that decoding starts from and carries from step to step, for a batch of B texts.
+    """State of decoding between two steps, for a batch of B texts.
 
     Attributes:
-        memory_keys_and_values: keys and values of the encoder's output in each layer's cross-attention; empty without
-            an encoder.
+        memory_keys_and_values: each layer's cross-attention keys and values, computed from the encoder's output; empty
+            without an encoder.
         source_mask: bool [B, S], False on padding; None without padding.
-        edits: changes to the texts, applied at every step.
-        past: keys and values of the tokens read so far in each layer's self-attention; empty before the first.
+        edits: changes to the model's values for these texts, applied at every step.
+        past: each layer's self-attention keys and values for the tokens read so far; empty before the first step.
         length: number of tokens read so far, P.
-        unread: ids [B] of the tokens that the first step reads: the last token of each text that is continued. None if
-            decoding starts with the start symbol.
+        unread: when decoding continues existing texts, ids [B] of their last tokens, which the first step reads. None
+            if decoding starts with the start symbol.
     """
 
     memory_keys_and_values: tuple[KeysAndValues, ...]
@@ -164,25 +167,25 @@ class DecoderCache:
 
     @property
     def _carried(self) -> Tensor:
-        """A tensor whose first axis is the batch."""
+        """Any tensor of the cache whose first axis is the batch."""
         return (self.memory_keys_and_values or self.past)[0].joined if self.unread is None else self.unread
 
     def memory_of(self, layer: int) -> KeysAndValues | None:
-        """The keys and values of the encoder's output in a layer; None without an encoder."""
+        """Return a layer's cross-attention keys and values; None without an encoder."""
         return self.memory_keys_and_values[layer] if self.memory_keys_and_values else None
 
     def past_of(self, layer: int) -> LayerCache:
-        """A new cache for a layer's self-attention in one step, with all earlier keys and values."""
+        """Return a new cache for one step of a layer's self-attention; it contains all earlier keys and values."""
         return LayerCache(self.past[layer] if self.past else None)
 
     def first_read(self, start: int) -> Tensor:
-        """The tokens [B] that the first step reads; `start` is the id of the start symbol."""
+        """Return the tokens [B] that the first step reads; `start` is the id of the start symbol."""
         if self.unread is not None:
             return self.unread
         return torch.full((self.batch_size,), start, device=self.device)
 
     def select(self, indices: Tensor) -> DecoderCache:
-        """The cache of the texts `indices` [B'] of this batch, in that order; repeats are allowed."""
+        """Return a cache for the texts with these indices [B'] in the batch, in that order; repeats are allowed."""
         memory = tuple(part.select(indices) for part in self.memory_keys_and_values)
         mask = None if self.source_mask is None else self.source_mask[indices]
         return replace(
@@ -190,5 +193,5 @@ class DecoderCache:
         )
 
     def select_past(self, indices: Tensor) -> DecoderCache:
-        """Select the texts `indices` [B] in `past` only; each must have the same source as the text it replaces."""
+        """Select texts by index [B] in `past` only. A text must have the same source as the one that it replaces."""
         return replace(self, past=tuple(part.select(indices) for part in self.past))

@@ -32,8 +32,8 @@ class LayerContext(NamedTuple):
     """The inputs of a layer, apart from the residual stream.
 
     Attributes:
-        self_attention, cross_attention: masks and positions of each attention.
-        hooks: change and record the values of the layer.
+        self_attention, cross_attention: mask and positions of each attention sub-layer.
+        hooks: change and record the layer's values.
     """
 
     self_attention: AttentionContext = NO_CONTEXT
@@ -41,7 +41,7 @@ class LayerContext(NamedTuple):
     hooks: Hooks = NO_HOOKS
 
     def of_layer(self, layer: int) -> LayerContext:
-        """The context of one layer of the stack, with its own hooks."""
+        """Return the context for one layer of the stack, with that layer's hooks."""
         if self.hooks is NO_HOOKS:
             return self
         hooks = self.hooks.of_layer(layer)
@@ -53,7 +53,7 @@ class LayerContext(NamedTuple):
 
 
 class FeedForward(nn.Module):
-    """Feed-forward network: two linear maps with an activation between, the same at every position (section 3.3)."""
+    """Feed-forward network: linear map, activation, linear map; the same at every position (section 3.3)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Residual connection and layer norm around a sub-layer f, in the order of the configuration.
+    """Residual connection and layer norm around a sub-layer f, in the order that `config.norm` sets.
 
     Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)).
     """
@@ -82,7 +82,7 @@ class Residual(nn.Module):
     def add(self, x: Tensor, sublayer: Callable[..., Tensor], *inputs: object) -> Tensor:
         """Run a sub-layer on the residual stream x [B, T, D] and its other inputs, and return the new stream.
 
-        This is not `forward`, because calling a torch module takes longer than this method's own work.
+        The method is not called `forward`, because torch's overhead per module call would exceed its own work.
         """
         if self.pre:
             return x + dropout(sublayer(self.norm(x), *inputs), self.dropout, self.training)
@@ -115,7 +115,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention to the source, then the feed-forward network (section 3.1, "Decoder").
 
-    Without an encoder there is no cross-attention.
+    Without an encoder, the layer has no cross-attention.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -137,14 +137,13 @@ class DecoderLayer(nn.Module):
         context: LayerContext,
         cache: LayerCache | None = None,
     ) -> Tensor:
-        """Run the layer on x [B, T, D], whose positions follow those in the cache; the output has the same shape.
+        """Run the layer on new target positions x [B, T, D]; the output has the same shape.
 
         Args:
             x: [B, T, D].
-            memory_keys_and_values: keys and values of the encoder's output in this layer, [B, H, S, K]; None without an
-                encoder.
+            memory_keys_and_values: this layer's cross-attention keys and values, [B, H, S, K]; None without an encoder.
             context: masks, positions and hooks.
-            cache: keys and values of earlier positions, which receives those of x; None if x is the whole target.
+            cache: keys and values of earlier positions, to which those of x are added; None if x is the whole target.
         """
         hooks = context.hooks
 

@@ -7,11 +7,11 @@ import numpy as np
 
 
 def slopes(heads: int) -> np.ndarray:
-    """Each head's slope, [H], which is subtracted from a score for each position of distance.
+    """Return each head's slope [H], the decrease of a score per position of distance.
 
     If H is a power of two, the slopes form a geometric sequence with first term and ratio 2^(-8 / H) (section 3).
-    Otherwise, they follow the authors' code: the slopes of the next smaller power of two, then every second slope
-    of the next larger one.
+    Otherwise, they follow the authors' code: first the slopes for the next smaller power of two, then every second
+    slope for the next larger one.
 
     Raises:
         ValueError: `heads` is less than 1.
@@ -24,22 +24,24 @@ def slopes(heads: int) -> np.ndarray:
 
 
 def biases(heads: int, length: int) -> np.ndarray:
-    """The biases added to the scores of each head, [H, T, T]: minus slope times distance.
+    """Return the biases added to each head's scores, [H, T, T]: minus slope times distance.
+
+    In the paper's masked self-attention, keys are never later than the query. For later keys, this function uses the
+    symmetric form, which the authors suggest for encoders.
 
     Args:
         heads: number of heads H.
-        length: number of positions T. In the paper's masked self-attention, keys are never later than the query. For
-            later keys, these are the biases of the symmetric form, which the authors suggest for encoders.
+        length: number of positions T.
     """
     return distance_biases(slopes(heads), length)
 
 
 def distance_biases(slopes: np.ndarray, length: int) -> np.ndarray:
-    """The biases [H, T, T] for given slopes [H]."""
+    """Return the biases [H, T, T] for given slopes [H]."""
     positions = np.arange(length)
     return -slopes[:, None, None] * np.abs(positions[:, None] - positions)
 
 
 def _geometric(heads: int) -> np.ndarray:
-    """The slopes [H] if the number of heads is a power of two."""
+    """Return the slopes [H] if the number of heads is a power of two."""
     return 2.0 ** (-8 / heads * np.arange(1, heads + 1))

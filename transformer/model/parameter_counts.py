@@ -13,12 +13,12 @@ from transformer.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Concatenation:
-    """Size of one part of the model, with positions added to the embeddings and with positions concatenated.
+    """Size of one part of the model, if positions are added to the embeddings and if they are concatenated.
 
     Attributes:
         part: name of the part, as in `parameter_table`.
-        added: number of parameters with positions added to the embeddings.
-        concatenated: number of parameters with positions concatenated to the embeddings.
+        added: number of parameters if positions are added.
+        concatenated: number of parameters if positions are concatenated.
     """
 
     part: str
@@ -27,14 +27,14 @@ class Concatenation:
 
 
 def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
-    """Number of parameters of each part, in the order of the forward pass; a shared parameter counts at its first use.
+    """Return each part's number of parameters, in forward-pass order; a shared parameter counts at its first use.
 
     Args:
         config: any configuration; no weights are created.
 
     Returns:
-        Pairs of a part's name and its number of parameters; parts without parameters are left out. The numbers add up
-        to that of the whole model.
+        Pairs of a part's name and its number of parameters, without parts that have none. The numbers add up to the
+        whole model's.
     """
     counts: Counter[str] = Counter()
     for name, size in _sizes(config):
@@ -43,11 +43,11 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
 
 
 def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
-    """Number of parameters if each position's vector were concatenated to the embedding instead of added.
+    """Return each part's number of parameters if position vectors were concatenated to embeddings instead of added.
 
-    The position's vector is as wide as the embedding, D, so the residual stream is 2D wide. All parts that read it or
-    write to it are 2D wide too. The number of heads and the width F stay the same. An output layer that is tied to the
-    target embedding is untied, because it reads 2D numbers and the embedding has D.
+    Position vectors and embeddings both have width D, so the residual stream would have width 2D. Every part that reads
+    or writes the stream would have width 2D too. The number of heads and the width F would stay the same. A tied output
+    layer would be untied, because it would read 2D numbers and the embedding has D.
 
     Args:
         config: any configuration with added positions; no weights are created.
@@ -57,7 +57,7 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
     for name, size in _sizes(replace(config, d_model=2 * config.d_model, tied_embeddings="none")):
         if name == "source_embedding.weight" and config.tied_embeddings == "all":
             continue
-        # Embeddings and positions each fill one half of the stream, so they keep the width D.
+        # Embeddings and positions each occupy one half of the stream, so they keep the width D.
         half = name.endswith(("embedding.weight", "positions.table"))
         concatenated[_part(name, config)] += size // (2 if half else 1)
     parts = dict.fromkeys([*added, *concatenated])
@@ -66,14 +66,14 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
 
 @lru_cache(maxsize=16)
 def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
-    """Names and sizes of all parameters of a configuration; cached, because a page needs them at every click."""
+    """Return all parameters' names and sizes for a configuration; cached, because a page needs them at every click."""
     with torch.device("meta"), SkippedInitialisation():
         model = Transformer(config)
     return [(name, parameter.numel()) for name, parameter in model.named_parameters()]
 
 
 def _part(name: str, config: TransformerConfig) -> str:
-    """Usual name of the part that a parameter belongs to; it names the stack only if the model has two."""
+    """Return the display name of a parameter's part; the name includes the stack only if the model has two stacks."""
     stack, _, rest = name.partition("_")
     both = bool(config.layers_of("cross"))
     where, of = (f"{stack}: ", f" ({stack})") if both else ("", "")
@@ -95,7 +95,7 @@ def _part(name: str, config: TransformerConfig) -> str:
 
 
 def _embedding(side: str, both: bool, config: TransformerConfig) -> str:
-    """The name of an embedding, with the names of the parts that share it."""
+    """Return an embedding's display name, which lists the parts that share the embedding."""
     if config.tied_embeddings == "all":
         return "token embedding, shared by source, target and output"
     shared = config.tied_embeddings == "target" and side == "target"

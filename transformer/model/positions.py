@@ -1,4 +1,4 @@
-"""Positional encodings, which give a Transformer the order of its tokens."""
+"""Positional encodings, which tell a Transformer the order of its tokens."""
 
 from dataclasses import dataclass
 
@@ -16,8 +16,9 @@ class RelativePositions:
     """Effect of the positions on self-attention: biases on the scores, or rotation of queries and keys.
 
     Attributes:
-        slopes: each head's slope, [H]: subtracted from a score for each position of distance. None for no biases.
-        cosines, sines: of the angles that rotate queries and keys at T positions, [T, K / 2]; None for no rotation.
+        slopes: each head's slope [H], the decrease of a score per position of distance; None for no biases.
+        cosines, sines: cosines and sines of the rotation angles for queries and keys at T positions, [T, K / 2]; None
+            for no rotation.
     """
 
     slopes: Tensor | None = None
@@ -33,7 +34,7 @@ class RelativePositions:
         return torch.stack(rotated, dim=-1).flatten(-2).to(x.dtype)  # -> [B, H, T, K / 2, 2] -> [B, H, T, K]
 
     def add_biases(self, scores: Tensor) -> Tensor:
-        """Add the biases to the scores [B, H, T, S]; the T queries are at the last of the S positions."""
+        """Add the biases to the scores [B, H, T, S]; the T queries are the last T of the S positions."""
         if self.slopes is None:
             return scores
         queries, keys = scores.shape[-2:]
@@ -43,11 +44,10 @@ class RelativePositions:
 
 
 class PositionalEncoding(nn.Module):
-    """Applies a positional encoding (`transformer.model.encodings`), which adds vectors to the embeddings or acts in
-    self-attention.
+    """Applies a positional encoding (`transformer.model.encodings`) to the embeddings or in self-attention.
 
     Raises:
-        TextError: a text is longer than the learned positions.
+        TextError: a text has more tokens than the model has learned positions.
     """
 
     table: Tensor | None
@@ -64,7 +64,7 @@ class PositionalEncoding(nn.Module):
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
 
     def compute(self, length: int, dtype: torch.dtype = torch.float32) -> None:
-        """Compute all tables that are not learned, for `length` positions; checkpoints do not contain these tables."""
+        """Compute all tables that are not learned, for `length` positions; checkpoints do not store these tables."""
         for name, array in self._numbers(length).items():
             self.register_buffer(name, None if array is None else torch.from_numpy(array).to(dtype), persistent=False)
 
@@ -73,7 +73,7 @@ class PositionalEncoding(nn.Module):
         return x if self.table is None else x + self._rows("table", start, x.shape[1])  # [B, T, D] + [T, D]
 
     def relative(self, length: int, *, start: int = 0) -> RelativePositions | None:
-        """The effect on self-attention of `length` positions, beginning with `start`; None if there is no effect."""
+        """Return how `length` positions, beginning with `start`, affect self-attention; None if they do not."""
         if self.cosines is not None:
             return RelativePositions(None, *(self._rows(name, start, length) for name in ("cosines", "sines")))
         return None if self.slopes is None else RelativePositions(self.slopes)
@@ -89,7 +89,7 @@ class PositionalEncoding(nn.Module):
         }
 
     def _rows(self, name: str, start: int, length: int) -> Tensor:
-        """Rows of the table `name`, beginning with `start`; a computed table is extended if it is too short."""
+        """Return rows of the table `name`, beginning with `start`; a computed table is extended if it is too short."""
         table, end = getattr(self, name), start + length
         if end > len(table):
             if self.encoding.learned:

@@ -12,7 +12,7 @@ from transformer.values.sites import HookFunction, HookFunctions
 
 # Sites of the residual stream, which share one list.
 RESIDUAL_STREAM = {"embedding", "after_self_attention", "after_cross_attention", "residual"}
-# Sites that no trace shows.
+# Sites that a trace does not contain.
 NOT_RECORDED = {"feed_forward_hidden", "output", "logits"}
 
 
@@ -35,21 +35,21 @@ class Recorder:
         self.tensors: dict[str, list[Tensor]] = defaultdict(list)
 
     def store(self, kind: Kind, name: str, x: Tensor) -> None:
-        """Store the next tensor of a site, whose two parts are `kind` and `name`."""
+        """Store the next tensor of the site `kind.name`."""
         if name == "weights" or (self.details and name not in NOT_RECORDED):
             self.tensors[f"{kind}.{'residual' if name in RESIDUAL_STREAM else name}"].append(x)
 
     def stacked(self, name: str) -> np.ndarray:
-        """Stack the tensors of one name over the layers, for a batch of one text: L x [1, ...] -> [L, ...], float32."""
+        """Stack a site's tensors over the layers, for a batch of one text: L x [1, ...] -> [L, ...], float32."""
         return torch.cat(self.tensors[name]).float().cpu().numpy()
 
 
 def read_sites(sites: Iterable[str], run: Callable[[HookFunctions], object]) -> dict[str, np.ndarray]:
-    """Return the values at sites in a run on one text, by site: [L, ...] or, outside the layers, [...]; float32.
+    """Return a run's values on one text by site, float32: [L, ...], or [...] for sites outside the layers.
 
     Args:
         sites: names of sites.
-        run: runs the model with the given hooks. If it runs the model several times, the last time counts.
+        run: function that runs the model with the given hooks. If it runs the model several times, the last run counts.
     """
     layers: dict[str, dict[int, Tensor]] = {site: {} for site in sites}
 

@@ -7,10 +7,10 @@ import numpy as np
 
 
 def frequencies(d_model: int) -> np.ndarray:
-    """Radians by which each pair of dimensions turns from one position to the next, 10000^(-2i / D), [D / 2].
+    """Return the angle by which each dimension pair turns per position, 10000^(-2i / D), radians [D / 2].
 
     Raises:
-        ValueError: D is odd or below 2; sines and cosines come in pairs.
+        ValueError: D is odd or below 2, so the dimensions cannot form pairs of sine and cosine.
     """
     if d_model < 2 or d_model % 2:
         raise ValueError(f"sinusoidal positions need an even width of at least 2, not {d_model}")
@@ -18,7 +18,7 @@ def frequencies(d_model: int) -> np.ndarray:
 
 
 def fairseq_sinusoids(length: int, d_model: int) -> np.ndarray:
-    """The encoding of fairseq's models, float64 [P, D]: all sines, then all cosines.
+    """Return the encoding of fairseq's models, float64 [P, D]: all sines, then all cosines.
 
     The lowest frequency is exactly 10000^-1. The first token has position 2, because 0 and 1 are reserved.
     """
@@ -28,7 +28,7 @@ def fairseq_sinusoids(length: int, d_model: int) -> np.ndarray:
 
 
 def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
-    """The encoding of positions 0 to P - 1, float64 [P, D]: sines and cosines of position times frequency.
+    """Return the encoding of positions 0 to P - 1, float64 [P, D]: sines and cosines of position times frequency.
 
     Args:
         length: number of positions P.
@@ -44,7 +44,7 @@ def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
 
 
 def sine_and_cosine_dimensions(d_model: int, *, halves: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the sine dimensions and of the cosine dimensions, [D / 2] each, shortest wavelength first."""
+    """Return the indices of the sine and the cosine dimensions, [D / 2] each, shortest wavelength first."""
     dimensions = np.arange(d_model)
     if halves:
         return dimensions[: d_model // 2], dimensions[d_model // 2 :]

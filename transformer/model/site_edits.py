@@ -1,4 +1,4 @@
-"""Changes to the values at one site, for all texts of a batch."""
+"""Edits of the values at one site, for all texts of a batch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from transformer.errors import InterventionError
 from transformer.values.interventions import TOLERANCE, Cells, Row, head_name
 from transformer.values.sites import HookFunction
 
-# Index of the text in the batch, head, position, and the vector that replaces the value there.
+# Text index in the batch, head, position, and the vector that replaces the value at that position.
 VectorPatch = tuple[int, int, int, Tensor]
-# Returns the value to use instead of the model's, given that value and, for attention weights, the mask.
+# Function of a model's value and, for attention weights, the mask. It returns the value to use instead.
 SiteEdit = Callable[[Tensor, Tensor | None], Tensor]
 
 
@@ -22,9 +22,9 @@ class WeightsEdit:
 
     Attributes:
         sharpness: fraction of a head's own weights to keep, [B, H, 1, 1]; the rest is spread evenly. None for 1.
-        given: rows of weights that the user set; for each, the index of the text, the kind, layer, head and query, and
-            the cells.
-        patches: rows of weights that come from other runs.
+        given: rows of weights set by the user. Each entry is the text index, the row (kind, layer, head, query), and
+            its cells.
+        patches: rows of weights from other runs.
         start: position of the first query.
     """
 
@@ -42,7 +42,7 @@ class WeightsEdit:
         if self.sharpness is not None:
             visible = torch.ones_like(weights) if mask is None else mask.expand_as(weights).to(weights.dtype)
             even = visible / visible.sum(dim=-1, keepdim=True).clamp_min(1)
-            # In this form of the sum, a sharpness of 1 returns exactly the same weights, bit for bit.
+            # With the sum written in this way, a sharpness of 1 leaves the weights bitwise unchanged.
             weights = self.sharpness * weights + (1 - self.sharpness) * even
         if self.given:
             weights = weights.clone()
@@ -63,7 +63,7 @@ class OutputsEdit:
     Attributes:
         gate: factor of each head's output, [B, H, 1, 1]; None for 1.
         offset: added to the output after the gate, [B, H, 1 or P, K], for the first P positions; None for 0.
-        patches: outputs that come from other runs.
+        patches: outputs from other runs.
         start: position of the first query.
     """
 
@@ -84,7 +84,7 @@ class OutputsEdit:
 
 @dataclass(frozen=True)
 class StreamEdit:
-    """Replaces some vectors of the residual stream or of a feed-forward output by vectors from other runs.
+    """Replaces vectors of the residual stream or of a feed-forward output with vectors from other runs.
 
     Attributes:
         patches: vectors from other runs.
@@ -101,7 +101,7 @@ class StreamEdit:
 
 @dataclass(frozen=True)
 class HookEdit:
-    """A hook, which reads or changes the value at a site after any other edit.
+    """A user's hook, which reads or changes the value at a site after any other edit.
 
     Attributes:
         site: name of the site.
@@ -136,7 +136,7 @@ class HookEdit:
 
 
 def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
-    """Put the vectors of patches into x [B, H, T, W] or [B, T, W]; a vector shorter than W is padded with zeros."""
+    """Write the patches' vectors into x [B, H, T, W] or [B, T, W]; vectors shorter than W are padded with zeros."""
     there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
     if there:
         x = x.clone()
@@ -152,7 +152,7 @@ def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
     where = f"Row {row[3] + 1} of {head_name(row[:3])}"
     beyond = [column for column, share in cells if column >= len(weights) and share > 0]
     if beyond:
-        raise InterventionError(f"{where}: there is no column {beyond[0] + 1}, it has {len(weights)}.")
+        raise InterventionError(f"{where}: there is no column {beyond[0] + 1}; the row has {len(weights)}.")
     columns = [column for column, _ in cells if column < len(weights)]
     shares = weights.new_tensor([share for column, share in cells if column < len(weights)])
     left = 1 - float(shares.sum())
@@ -162,7 +162,7 @@ def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
         others, left, total = torch.zeros_like(others), 0.0, 1.0
     elif total == 0:
         raise InterventionError(
-            f"{where}: the shares add up to {1 - left:.4g}, a row adds up to 1, and no other cell can take the rest."
+            f"{where}: the shares add up to {1 - left:.4g} instead of 1, and no other cell can take the rest."
         )
     others = others * (left / total)
     others[columns] = shares

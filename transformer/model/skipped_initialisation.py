@@ -9,11 +9,10 @@ from torch.overrides import TorchFunctionMode
 
 
 class SkippedInitialisation(TorchFunctionMode):
-    """Context in which new modules leave their parameters uninitialised.
+    """Context manager in which new modules leave their parameters uninitialised.
 
-    It is for models that get their weights from a file, and for models of which only the shapes are needed: drawing
-    random weights takes longer than reading a file. torch's device "meta" also draws none, but importing the compiler
-    that it needs takes a second.
+    Drawing random weights takes longer than reading a file, and is useless if a file provides the weights or only their
+    shapes are needed. torch's device "meta" draws no weights either, but imports a compiler, which takes a second.
     """
 
     def __torch_function__(
@@ -23,7 +22,7 @@ class SkippedInitialisation(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Intercept every torch function; those of `torch.nn.init` return their tensor unchanged."""
+        """Call a torch function, except that functions of `torch.nn.init` return their tensor unchanged."""
         kwargs = kwargs or {}
         if getattr(func, "__module__", None) == torch.nn.init.__name__:
             tensor: Tensor = kwargs["tensor"] if "tensor" in kwargs else args[0]

@@ -25,11 +25,11 @@ from transformer.values.sites import check_sites
 class Transformer(nn.Module):
     """The model of "Attention Is All You Need" (Vaswani et al. 2017, section 3, figure 1).
 
-    Without an encoder it is a language model, p(w_1 .. w_n) = prod p(w_j | w_1 .. w_j-1) (Liu et al. 2018, "Generating
-    Wikipedia by Summarizing Long Sequences", section 4.2.2; with pre-norm, learned positions and `gelu_tanh` it is
-    GPT-2, Radford et al. 2019, section 2.3). Without a decoder it is an encoder alone, which `encode` runs.
+    Without an encoder, the model is a language model, p(w_1 .. w_n) = prod p(w_j | w_1 .. w_j-1) (Liu et al. 2018,
+    "Generating Wikipedia by Summarizing Long Sequences", section 4.2.2). With pre-norm, learned positions and
+    `gelu_tanh`, it is GPT-2 (Radford et al. 2019, section 2.3). Without a decoder, only `encode` works.
 
-    The model holds only parameters. Every model run gets its masks, edits, cache and recorder as arguments, so threads
+    The model stores only parameters. Every model run gets its masks, edits, cache and recorder as arguments, so threads
     can share one model.
 
     Args:
@@ -42,8 +42,8 @@ class Transformer(nn.Module):
         self.config = config
         self.symbols = symbols
         has_encoder, has_decoder = config.encoder_layers > 0, config.decoder_layers > 0
-        # The stacks alternate, because these lines fix the order of the parameters, on which fresh weights and recorded
-        # trainings depend.
+        # These lines determine the order of the parameters. New random weights and recorded training runs depend on
+        # this order, so encoder and decoder lines must stay interleaved.
         if has_encoder:
             self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model)
         if has_decoder:
@@ -57,8 +57,7 @@ class Transformer(nn.Module):
         self.target_norm = nn.LayerNorm(config.d_model) if normed and has_decoder else nn.Identity()
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        # With pre-norm, the output of a stack still has to be normalised. With post-norm, the last layer has normalised
-        # the output.
+        # With pre-norm, a stack's output still has to be normalised. With post-norm, the last layer normalises it.
         pre = config.norm == "pre"
         self.encoder_norm = nn.LayerNorm(config.d_model) if pre and has_encoder else nn.Identity()
         self.decoder_norm = nn.LayerNorm(config.d_model) if pre and has_decoder else nn.Identity()
@@ -83,15 +82,15 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """Logits [B, T, V] of the token after each target token; the target is read in one pass (teacher forcing).
+        """Return the next-token logits [B, T, V] after each target token, in one pass (teacher forcing).
 
         Args:
             source: token ids [B, S]; None for a language model.
-            target: ids of the tokens that the decoder reads [B, T], the start symbol first. Padding at the end needs
-                no mask, because no earlier position attends to it.
+            target: ids [B, T] of the tokens that the decoder reads, beginning with the start symbol. Padding at the end
+                needs no mask, because no earlier position attends to it.
             source_mask: bool [B, S], False on padding; None without padding.
-            edits: changes to the texts; see `edits_of`.
-            record: receives the computed tensors.
+            edits: changes to the model's values for these texts; see `edits_of`.
+            record: recorder that receives the computed tensors.
         """
         memory = None if source is None else self.encode(source, source_mask, edits=edits, record=record)
         output, cache = self.decode_step(target, self.start_cache(memory, source_mask, edits=edits), record=record)
@@ -100,7 +99,7 @@ class Transformer(nn.Module):
     def encode(
         self, source: Tensor, source_mask: Tensor | None, *, edits: Edits = UNEDITED, record: Recorder | None = None
     ) -> Tensor:
-        """The encoder's output [B, S, D].
+        """Return the encoder's output [B, S, D].
 
         Args:
             source: token ids [B, S], or vectors [B, S, D] in place of their scaled embeddings.
@@ -129,7 +128,7 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """The decoder's output [B, T, D] when it reads a whole target in one pass (teacher forcing).
+        """Return the decoder's output [B, T, D] when it reads a whole target in one pass (teacher forcing).
 
         Args:
             target: token ids [B, T], or vectors [B, T, D] in place of their scaled embeddings.
@@ -141,12 +140,12 @@ class Transformer(nn.Module):
     def start_cache(
         self, memory: Tensor | None = None, source_mask: Tensor | None = None, *, edits: Edits = UNEDITED
     ) -> DecoderCache:
-        """The cache that decoding starts with; no token has been read yet.
+        """Return the initial cache for decoding, before any token is read.
 
         Args:
             memory: the encoder's output [B, S, D]; None for a language model.
             source_mask: the mask passed to `encode`.
-            edits: the edits passed to `encode`; every later step takes them from the cache.
+            edits: the edits passed to `encode`; the cache passes them to every later step.
         """
         check_sites(edits.hooks, self.config)
         if memory is None:
@@ -157,10 +156,10 @@ class Transformer(nn.Module):
         return DecoderCache(keys_and_values, source_mask, edits)
 
     def start_after(self, beginning: Tensor, cache: DecoderCache) -> DecoderCache:
-        """The cache to continue B texts, given their beginnings [B, T]; the first token is the start symbol.
+        """Return the cache for continuing B texts with the given beginnings, ids [B, T] including the start symbol.
 
-        The cache has read each beginning except its last token, which the first step reads. Only for runs without
-        gradients.
+        The cache covers each beginning except its last token, which the first decoding step reads. Not for runs that
+        need gradients.
         """
         if beginning.shape[1] > 1:
             cache = self.decode_step(beginning[:, :-1], cache)[1]
@@ -172,8 +171,8 @@ class Transformer(nn.Module):
         """Read further target tokens [B, T], which follow the tokens in the cache.
 
         Returns:
-            The decoder's output [B, T, D] for the new tokens (`logits` turns it into logits), and a cache that also
-            contains them. The cache passed in does not change.
+            The decoder's output [B, T, D] for the new tokens, which is an argument of `logits`, and a cache that also
+            contains these tokens. The cache passed in does not change.
         """
         edits, start = cache.edits, cache.length
         hooks = hooks_of(edits, record, "decoder", start=start)
@@ -191,17 +190,17 @@ class Transformer(nn.Module):
         return hooks.at("output", self.decoder_norm(x)), cache
 
     def logits(self, output: Tensor, cache: DecoderCache) -> Tensor:
-        """Logits [B, T, V] of the tokens that follow the last T tokens of the cache.
+        """Return the next-token logits [B, T, V] after each of the last T tokens in the cache.
 
         Args:
-            output: the decoder's output for these tokens, [B, T, D].
-            cache: contains these tokens; `decode_step` returns both.
+            output: the decoder's output for these tokens, [B, T, D], as returned by `decode_step`.
+            cache: the cache returned together with `output`.
         """
         hooks = hooks_of(cache.edits, None, "decoder", start=cache.length - output.shape[1])
         return hooks.at("logits", self.generator(output))  # [B, T, D] -> [B, T, V]
 
     def _decoder_context(self, cache: DecoderCache, queries: int, device: torch.device, hooks: Hooks) -> LayerContext:
-        """The inputs that all decoder layers share for the next `queries` positions."""
+        """Return the inputs that all decoder layers share for the next `queries` positions."""
         edits, start = cache.edits, cache.length
         relative = self.target_positions.relative(queries, start=start) if edits.positions else None
         masked = AttentionContext(self_attention_mask(self.config, edits, queries, start, device), relative)
@@ -212,7 +211,7 @@ class Transformer(nn.Module):
         return LayerContext(masked, AttentionContext(cross_mask), hooks)
 
     def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
-        """The scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are returned unchanged."""
+        """Return the scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are returned unchanged."""
         if tokens.is_floating_point():
             return tokens
         x = embedding(tokens)  # [B, T] -> [B, T, D]
@@ -227,7 +226,7 @@ class Transformer(nn.Module):
         *,
         start: int = 0,
     ) -> Tensor:
-        """The input [B, T, D] of the first layer: embeddings [B, T, D] plus positions [T, D]."""
+        """Return the input [B, T, D] of the first layer: embeddings [B, T, D] plus positions [T, D]."""
         x = self.token_vectors(tokens, embedding)  # [B, T] -> [B, T, D]
         if positions is not None:
             x = positions(x, start=start)  # [B, T, D] + [T, D]
@@ -237,9 +236,9 @@ class Transformer(nn.Module):
 def build(config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> Transformer:
     """Create a Transformer with new weights, drawn from torch's global random generator.
 
-    Matrices are Xavier-uniform (Glorot and Bengio 2010); the three parts of a fused projection are drawn separately.
-    Biases are 0. Embeddings and learned positions are normal with variance 1/D. A scaled embedding and the logits of a
-    tied output layer then have unit variance.
+    Matrices are Xavier-uniform (Glorot and Bengio 2010). The three parts of a fused projection are drawn separately.
+    Biases are 0. Embeddings and learned positions are normally distributed with variance 1/D, which gives scaled
+    embeddings and the logits of a tied output layer unit variance.
     """
     model = Transformer(config, symbols)
     for name, parameter in model.named_parameters():

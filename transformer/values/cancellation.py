@@ -41,7 +41,7 @@ def cancellable(
     Args:
         check: function without arguments. An exception that it raises ends the model run; it may also block. None
             disables cancellation, even if an outer block has set a check.
-        progress: called with the completed fraction, 0 to 1, by the model runs that report progress.
+        progress: function that receives the completed fraction, 0 to 1, from model runs that report progress.
     """
     tokens = _CHECK.set(check), _PROGRESS.set(progress)
     try:

@@ -18,7 +18,7 @@ MAX_SEED = 2**31 - 1
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """Parameters for choosing each next token. Parameters of methods other than `method` have no effect.
+    """Parameters for choosing each next token. `method` ignores the parameters of the other methods.
 
     Attributes:
         method: "greedy" takes the most likely token; "beam" keeps the best `beam_size` hypotheses at every step;
@@ -28,8 +28,8 @@ class DecodingSettings:
         temperature: sampling temperature, MIN_TEMPERATURE to MAX_TEMPERATURE. Values below 1 sharpen the distribution,
             values above 1 flatten it.
         top_k: number of most likely tokens to sample from; 0 means all.
-        top_p: probability mass for nucleus sampling: sample from the fewest most likely tokens with at least this total
-            probability, above 0 and at most 1.
+        top_p: total probability for nucleus sampling, above 0 and at most 1. Only the fewest most likely tokens that
+            reach this total can be sampled.
         seed: random seed for sampling, 0 to MAX_SEED.
 
     Raises:

@@ -1,7 +1,7 @@
 """Converts attention weights from other programs, in any common layout, to arrays [L, H, rows, columns].
 
-Letters: B texts in a batch, L layers, H heads. Nothing is guessed: an input that does not hold attention weights is
-rejected with a message that says what to do.
+Letters: B texts in a batch, L layers, H heads. Input that does not contain attention weights is rejected with a message
+that says what to do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
             - the output of `generate`: a list of steps, each a list of layers [B, H, new rows, columns so far].
         name: attention kind, for error messages.
         item: index of the text in the batch; None if the batch has one text.
-        beam_indices: `beam_indices` as returned by `generate`, [B, steps] or [steps]: the batch row that holds the
-            text's hypothesis at each step.
+        beam_indices: `beam_indices` as returned by `generate`, [B, steps] or [steps]: the batch row of the text's
+            hypothesis at each step.
 
     Raises:
         AttentionError: `attention` has none of these layouts.
@@ -41,7 +41,7 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
     if isinstance(attention, (list, tuple)) and not attention:
         # A common mistake is to pass outputs[-1], which may be an empty tuple of cross-attentions.
         raise AttentionError(
-            f"The {name} attention has no layers: take outputs.attentions instead of the last of the outputs, and load "
+            f"The {name} attention has no layers: pass outputs.attentions instead of the last output, and load "
             'the model with attn_implementation="eager".'
         )
     if isinstance(attention, (list, tuple)):
@@ -54,7 +54,7 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
         layers = [_of_batch(layer, name, item) for layer in (array if array.ndim > 3 else [array])]
     if len({layer.shape for layer in layers}) != 1:
         raise AttentionError(
-            f"The layers of the {name} attention have different shapes: give layers with the same number of heads and "
+            f"The layers of the {name} attention have different shapes: pass layers with the same number of heads and "
             "tokens."
         )
     return np.stack(layers)
@@ -88,29 +88,31 @@ class Side:
             raise AttentionError(f"The {self.name} mask has {len(mask)} texts: choose one, for example with item=0.")
         row = mask[self.item or 0][:count] > 0
         if count and not row.any():
-            raise AttentionError(f"The {self.name} mask leaves out every token: give 0 for padding only.")
+            raise AttentionError(f"The {self.name} mask hides every token: use 0 for padding only.")
         return np.flatnonzero(np.concatenate([row, np.ones(count - len(row), dtype=bool)]))
 
     def text_and_tokens(self, count: int) -> tuple[str, tuple[Token, ...]]:
         """Return the text, and a `Token` for each of the `count` rows or columns that is not padding.
 
-        A target may have one more token than its attention has rows: the last prediction, which is included.
+        A target may have one more token than its attention has rows. This token, the last prediction, is included.
         """
         given = len(self.tokens)
         if given < count:
             raise AttentionError(
-                f"The {self.name} has {given} tokens, but its attention has {count} rows or columns: give one token "
+                f"The {self.name} has {given} tokens, but its attention has {count} rows or columns: pass one token "
                 "for each, including special tokens and padding."
             )
         if self.offsets is not None and len(self.offsets) < given:
-            raise AttentionError(f"The {self.name} has {given} tokens, {len(self.offsets)} offsets: give one for each.")
+            raise AttentionError(
+                f"The {self.name} has {given} tokens but {len(self.offsets)} offsets: pass one offset for each token."
+            )
         kept = self.kept(count)
         more = [count] if self.name == "target" and given > count else []
-        # In a batch, a shorter text is followed by padding, for which there is no row.
+        # In a batch, shorter texts end in padding tokens, which have no attention rows.
         unread = tokens_of(list(self.tokens[count + len(more) :]))[1]
         if not all(token.special and more for token in unread):
             raise AttentionError(
-                f"The {self.name} has {given} tokens, but its attention has {count} rows or columns: leave out the "
+                f"The {self.name} has {given} tokens, but its attention has {count} rows or columns: remove the "
                 "tokens that the model did not read."
             )
         places = [*map(int, kept), *more]
@@ -123,7 +125,7 @@ class Side:
 
 
 def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_indices: Any = None) -> dict[str, Any]:
-    """Build a `Trace`'s fields from imported attention; arrays that cannot be known are empty.
+    """Build a `Trace`'s fields from imported attention. Arrays that the attention does not determine are empty.
 
     Args:
         given: attention by attention kind, in any layout that `weights_of` accepts; None for kinds that the model
@@ -132,7 +134,7 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
         beam_indices: as in `weights_of`.
 
     Raises:
-        AttentionError: an array does not hold attention weights, or its shape does not match another array or the
+        AttentionError: an array does not contain attention weights, or its shape does not match another array or the
             tokens.
     """
     found: dict[Kind, np.ndarray] = {
@@ -150,7 +152,7 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
             if counts.setdefault(side.name, count) != count:
                 raise AttentionError(
                     f"The {kind} attention has {count} {side.name} tokens, but another array has {counts[side.name]}: "
-                    "give arrays of one run."
+                    "pass arrays from one run."
                 )
     read: dict[str, tuple[str, tuple[Token, ...]]] = {"source": ("", ()), "target": ("", ())}
     for side in (source, target):
@@ -176,7 +178,8 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
         "target_text": target_text,
         "source_tokens": source_tokens,
         "target_tokens": target_tokens,
-        # With one target token more than rows, each row predicts the next token. Otherwise, predictions are unknown.
+        # If there is one more target token than rows, each row predicts the next token. Otherwise, predictions are
+        # unknown.
         "predicted_tokens": written[1:] if len(written) > len(target_tokens) else (),
         "complete": True,
         "log_probs": unknown,
@@ -194,17 +197,17 @@ def is_causal(weights: np.ndarray) -> bool:
 
 
 def check_axes(weights: np.ndarray, kind: Kind) -> None:
-    """Check that the axes of attention weights are [L, H, rows, columns], as far as shape and values can show.
+    """Check that attention weights have the axes [L, H, rows, columns], as far as shape and values reveal them.
 
     Raises:
         AttentionError: an axis is empty, or the axes seem to be in a different order.
     """
     layer = list(weights.shape[1:])
     if not weights.size:
-        raise AttentionError(f"A layer of the {kind} attention is {layer}: give at least one head and one token.")
+        raise AttentionError(f"A layer of the {kind} attention is {layer}: pass at least one head and one token.")
     if kind != "cross" and layer[1] != layer[2]:
         raise AttentionError(
-            f"A layer of the {kind} attention is {layer}: give [heads, rows, columns], with as many rows as columns. "
+            f"A layer of the {kind} attention is {layer}: pass [heads, rows, columns], with as many rows as columns. "
             "Attention from one text to another is cross."
         )
     if _sum_to_one(weights, -2) and not _sum_to_one(weights, -1):
@@ -229,13 +232,13 @@ def check_rows(weights: np.ndarray, name: str) -> None:
             f"{what} has values that are not finite: mask padding with attention_mask, or run the model in float32."
         )
     if weights.min(initial=0) < 0 or weights.max(initial=0) > 1 + TOLERANCE:
-        raise AttentionError(f"{what} holds scores instead of weights from 0 to 1: give the output of the softmax.")
+        raise AttentionError(f"{what} contains scores instead of weights from 0 to 1: pass the softmax output.")
     if _sum_to_one(weights, -1):
         return
     rows = weights.sum(axis=-1)
     raise AttentionError(
         f"{what} has rows that sum to between {rows.min():.3g} and {rows.max():.3g} instead of 1: call model.eval() "
-        "before the run, because dropout changes weights, and give every column, also padding, with its attention mask."
+        "before the run, because dropout changes weights, and pass all columns, also padding, with the attention mask."
     )
 
 
@@ -269,14 +272,14 @@ def _of_batch(layer: np.ndarray, name: str, item: int | None, *, beams: bool = F
         if item is None and len(layer) > 1:
             raise AttentionError(
                 f"The {name} attention has {len(layer)} texts or beams: choose one, for example with item=0"
-                + (", or give the beam_indices that generate returned." if beams else ".")
+                + (", or pass the beam_indices that generate returned." if beams else ".")
             )
         if not -len(layer) <= (item or 0) < len(layer):
             raise AttentionError(f"The {name} attention has {len(layer)} texts, so there is no item {item}.")
         layer = layer[item or 0]
     if layer.ndim != 3:
         raise AttentionError(
-            f"A layer of the {name} attention has {layer.ndim} axes: give [heads, rows, columns] for each layer, or "
+            f"A layer of the {name} attention has {layer.ndim} axes: pass [heads, rows, columns] for each layer, or "
             "[1, heads, rows, columns]."
         )
     return layer
@@ -296,6 +299,6 @@ def _numbers(array: Any, name: str) -> np.ndarray:
         return np.asarray(array).astype(np.float32)
     except (TypeError, ValueError) as error:
         raise AttentionError(
-            f"The {name} attention is not an array of numbers but a {type(array).__name__}: of a model's outputs, give "
-            "attentions, or encoder_attentions, decoder_attentions and cross_attentions."
+            f"The {name} attention is not an array of numbers but a {type(array).__name__}: pass the model's "
+            "outputs.attentions, or its encoder_attentions, decoder_attentions and cross_attentions."
         ) from error

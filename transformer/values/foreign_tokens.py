@@ -14,8 +14,8 @@ Offsets = Sequence[Sequence[int] | None]
 def _spelling() -> dict[int, str]:
     """Return the character that byte-level BPE vocabularies use for each byte.
 
-    Printable Latin-1 characters stand for their own byte. Every other byte maps to a character from U+0100 on, so that
-    tokens contain no white space.
+    Bytes that are printable in Latin-1 use their Latin-1 character. Every other byte uses a character from U+0100 on,
+    so that tokens contain no white space.
     """
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in visible]
@@ -47,7 +47,7 @@ ROLES: Mapping[str, Role] = {
 LANGUAGE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}|__[a-z]{2,3}__|>>.+<<")
 SYMBOL = re.compile(r"<\|.*\|>|<start_of_turn>", re.DOTALL)
 BYTE = re.compile("<0x([0-9A-F]{2})>")
-# Byte-level BPE spells a space as Ġ and a newline as Ċ. Nearly every text has a token that begins with one of them.
+# Byte-level BPE spells a space as Ġ and a newline as Ċ. Nearly every text has a token that begins with Ġ or Ċ.
 BYTE_LEVEL = re.compile("^[ĠĊ]")
 
 
@@ -64,28 +64,28 @@ def tokens_of(
 
     Args:
         tokens: tokens as spelled in their vocabulary ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Token`
-            objects. If no token has such a mark, tokens are taken as words separated by spaces.
+            objects. If no token has such a mark, each token counts as a word.
         text: text that the offsets or the tokens' spans refer to; None to join the tokens to a text.
         offsets: character span [start, end) of each token in the text, like `offset_mapping` from Hugging Face; an
             empty span for a special token.
         roles: role of each token, "" for ordinary text; None to derive the roles from the spelling.
         ids: vocabulary id of each token; None sets all ids to -1 (unknown).
-        first: role given to the first token if it is a special token. A decoder's start symbol may be spelled like a
-            padding or an end symbol.
+        first: role of the first token if that token is special, because a decoder's start symbol may be spelled like a
+            padding or end symbol.
 
     Raises:
-        AttentionError: a token is not a string, or there is not one offset, role and id for each token.
+        AttentionError: a token is not a string, or the number of offsets, roles or ids is not the number of tokens.
     """
     given = [token if isinstance(token, Token) else None for token in tokens]
     if tokens and all(given):
         return text or "", _begun([each for each in given if each], first)
     spelt = [token.text if isinstance(token, Token) else token for token in tokens]
     if not all(isinstance(token, str) for token in spelt):
-        raise AttentionError("The tokens are not strings: give tokenizer.convert_ids_to_tokens(ids).")
+        raise AttentionError("The tokens are not strings: pass tokenizer.convert_ids_to_tokens(ids).")
     found = [_role(token) for token in spelt] if roles is None else list(roles)
     for name, listed in (("offsets", offsets), ("roles", found), ("ids", ids)):
         if listed is not None and len(listed) != len(spelt):
-            raise AttentionError(f"There are {len(spelt)} tokens but {len(listed)} {name}: give one for each token.")
+            raise AttentionError(f"There are {len(spelt)} tokens but {len(listed)} {name}: pass one for each token.")
     ordinary = [token for token, role in zip(spelt, found, strict=True) if not role]
     byte_level = any(map(BYTE_LEVEL.match, ordinary))
     spans: list[tuple[int, int] | None]
@@ -149,7 +149,7 @@ def _spans(
 def _spoken(ordinary: Sequence[str], byte_level: bool):
     """Return a function that converts a token to its UTF-8 bytes, including white space.
 
-    The vocabulary's spelling is recognised by marks such as ▁ in the ordinary tokens.
+    Marks such as ▁ in the ordinary tokens reveal how the vocabulary spells white space.
     """
     if byte_level:
         return lambda token: bytes(BYTES[each] for each in token if each in BYTES)

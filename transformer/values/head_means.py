@@ -32,9 +32,9 @@ class HeadMeans:
         model: the model's `Translator.version`.
         sentences: the `sentences_digest` of the sentences.
         outputs: mean outputs by attention kind, float32 [L, H, K], read-only.
-        pairs: token ids of each sentence and its translation. Resample ablation recomputes the heads' outputs from
-            them, because storing all outputs would take two thousand times the space of the means. Empty if the means
-            were saved by an older version.
+        pairs: token ids of each sentence and its translation, from which resample ablation recomputes the heads'
+            outputs. Storing all outputs would take two thousand times the space of the means. Empty if an older
+            version saved the means.
     """
 
     model: str

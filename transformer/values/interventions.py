@@ -1,4 +1,4 @@
-"""Interventions: changes to a single model run, made to find out what parts of the model do.
+"""Interventions: changes to a single model run that reveal what parts of the model do.
 
 Layers, heads and positions are 0-based, as in a trace's arrays. Target positions index `Trace.target_tokens`: 0 is the
 start symbol.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Mode = Literal["zero", "mean", "uniform", "resample"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_GATE = 2.0
-# Maximum by which a given row's sum may exceed 1, because of float32 rounding.
+# The sum of a given row may exceed 1 by this much, because of float32 rounding.
 TOLERANCE = 1e-5
 
 Head = tuple[Kind, int, int]
@@ -62,8 +62,9 @@ class Interventions:
         positions: whether the positional encoding is added to the source and target embeddings.
         seed, draw: random seed and draw number, which select the sentence and the positions for the mode "resample";
             see `draws_of`.
-        patches: places to overwrite with vectors from a run on the other sentence without interventions, and the
-            position in that sentence (`values.patches`). A patch applies after every other intervention at its place.
+        patches: for each place to overwrite, the position in the other sentence that provides the vector
+            (`values.patches`). The vector comes from a run without interventions. A patch is applied after all other
+            interventions at its place.
         other: token ids of the other sentence's source, and of its decoder input; None without patches.
 
     Raises:
@@ -90,7 +91,7 @@ class Interventions:
         attention = sorted((_place(row, 4), _cells(cells)) for row, cells in _pairs(self.attention))
         patches = sorted(checked_patch(*patch) for patch in _pairs(self.patches))
         if patches and self.other is None:
-            raise InterventionError("There are patches, but no other sentence: give the ids of its tokens in other.")
+            raise InterventionError("There are patches, but no other sentence: pass its token ids as other.")
         other = tuple(map(tuple, self.other)) if patches and self.other is not None else None
         hidden = {name: tuple(sorted(set(getattr(self, name)))) for name in ("hidden_source", "hidden_target")}
         if any(position < 0 for positions in hidden.values() for position in positions):
@@ -99,10 +100,10 @@ class Interventions:
         for head, gate in gates:
             if not 0 <= gate <= most:
                 raise InterventionError(
-                    f"The gate of {head_name(head)} is {gate:g}: in the mode {self.mode} give 0 to {most:g}."
+                    f"The gate of {head_name(head)} is {gate:g}: the mode {self.mode} accepts 0 to {most:g}."
                 )
         if not all(isinstance(number, int) and number >= 0 for number in (self.seed, self.draw)):
-            raise InterventionError(f"Seed and draw are {self.seed!r} and {self.draw!r}: give integers from 0.")
+            raise InterventionError(f"Seed and draw are {self.seed!r} and {self.draw!r}: pass integers from 0.")
         gates = [(head, gate) for head, gate in gates if gate != 1]
         if not (gates and self.mode == "resample"):
             self._set(seed=0, draw=0)
@@ -168,17 +169,15 @@ class Interventions:
             positions += [column for column, _ in cells] if kind != "decoder" else []
         if positions and max(positions) >= source_length:
             raise InterventionError(
-                f"There is no source token {max(positions) + 1}: the source has {source_length}, including the end "
-                "symbol."
+                f"There is no source token {max(positions) + 1}: the source has {source_length} tokens, including the "
+                "end symbol."
             )
 
         for place, other in self.patched():
             self._check_patch(config, source_length, place, other)
 
     def encoder_part(self) -> Interventions:
-        """Return only the interventions that affect the encoder, so that runs with an equal encoder part can share its
-        output.
-        """
+        """Return the interventions that affect the encoder. If these are equal, runs can share the encoder's output."""
         return Interventions(
             gates=tuple((head, gate) for head, gate in self.head_gates() if head[0] == "encoder"),
             mode=self.mode,
@@ -192,38 +191,40 @@ class Interventions:
         )
 
     def _check_patch(self, config: TransformerConfig, source_length: int, place: Place, other: int) -> None:
-        """Raise an InterventionError if the place or the other position does not exist, or attention rows differ in
-        length.
+        """Check that a patch's place and the other sentence's position exist, and that attention rows are equally long.
+
+        Raises:
+            InterventionError: a check fails.
         """
         (site, layer, head, position), sides = place, self.other
-        assert sides is not None, "patches have another sentence"
+        assert sides is not None, "patches require another sentence"
         where = f"The patch {patch_name(place, other)}"
         if layer >= config.layers_of(kind_of(site)) + is_residual(site) or head >= config.heads:
             raise InterventionError(f"{where} does not fit: the model has no such layer or head.")
         for ids, size in zip(sides, (config.source_vocabulary, config.target_vocabulary), strict=True):
             fits = len(ids) <= config.max_positions and all(0 <= number < size for number in ids)
-            # A language model has no source, so its vocabulary has size 0.
+            # A language model has no source tokens, and its source vocabulary has size 0.
             if not fits or bool(ids) != bool(size):
-                raise InterventionError(f"{where}: the ids of the other sentence are not those of this model.")
+                raise InterventionError(f"{where}: the other sentence's token ids do not fit this model.")
         side = stack_of(site)
         if (side == "encoder" and position >= source_length) or other >= len(sides[side == "decoder"]):
-            raise InterventionError(f"{where} does not fit: one of the sentences has no such token.")
+            raise InterventionError(f"{where} does not fit: one of the two sentences is too short.")
         if site.endswith("weights") and (
             position != other if site == "decoder.weights" else source_length != len(sides[0])
         ):
             raise InterventionError(
-                f"{where} does not fit: a row of attention can be patched only if both rows see equally many tokens."
+                f"{where} does not fit: a row of attention can be patched only if both rows have the same length."
             )
 
     def _check_row(self, row: Row, cells: Cells) -> None:
         where = f"Row {row[3] + 1} of {head_name(row[:3])}"
         if len({column for column, _ in cells}) < len(cells) or any(column < 0 for column, _ in cells):
-            raise InterventionError(f"{where}: columns must count from 0, and each must have only one share.")
+            raise InterventionError(f"{where}: columns must count from 0, and no column may occur twice.")
         if not all(0 <= share <= 1 for _, share in cells):
             raise InterventionError(f"{where}: every share must be a number from 0 to 1.")
         total = math.fsum(share for _, share in cells)
         if total > 1 + TOLERANCE:
-            raise InterventionError(f"{where}: the shares add up to {total:.4g}; they must add up to 1.")
+            raise InterventionError(f"{where}: the shares add up to {total:.4g}; the maximum is 1.")
         width = 1 + max((column for column, _ in cells), default=0)
         visible = self.visible(row[0], 1, width, start=row[3])[0]
         for column, share in cells:
@@ -245,9 +246,9 @@ def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, .
         InterventionError: `count` is less than 1 or more than MAX_DRAWS.
     """
     if count < 1:
-        raise InterventionError(f"The number of draws is {count}: give at least one.")
+        raise InterventionError(f"The number of draws is {count}: it must be at least 1.")
     if count > MAX_DRAWS:
-        raise InterventionError(f"The number of draws is {count:,}: give at most {MAX_DRAWS}.")
+        raise InterventionError(f"The number of draws is {count:,}: it must be at most {MAX_DRAWS}.")
     drawn = interventions.mode == "resample" and any(interventions.head_gates())
     first = interventions.draw
     return tuple(replace(interventions, draw=first + number) for number in range(count)) if drawn else (interventions,)

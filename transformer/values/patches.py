@@ -1,4 +1,4 @@
-"""Activation patching: names for activations to overwrite with activations from a run on another sentence.
+"""Activation patching: names the activations to overwrite with activations from a run on another sentence.
 
 Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation Analysis"; Zhang and Nanda 2024,
 "Towards Best Practices of Activation Patching".
@@ -24,10 +24,10 @@ PatchSite = Literal[
     "decoder.feed_forward",
 ]
 PATCH_SITES: tuple[PatchSite, ...] = get_args(PatchSite)
-# (site, layer, head, position), with head 0 for sites without heads. For the residual stream, the second number is a
-# depth: 0 is the embedding, and l is the stream after l layers. A pre-norm stack normalises its last stream afterwards.
+# (site, layer, head, position). Head is 0 for sites without heads. For the residual stream, the second number is a
+# depth: 0 is the embedding, and l is the stream after l layers. The last depth is before a pre-norm stack's final norm.
 Place = tuple[PatchSite, int, int, int]
-# Token ids of a source text, and of the decoder input, which begins with the start symbol.
+# Token ids of a source text, and token ids of the decoder input, which begins with the start symbol.
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 NAME = re.compile(
     r"(encoder|decoder|cross)\.(outputs|weights|residual|feed_forward)\.([0-9]{1,2})(?:\.([0-9]{1,2}))?"

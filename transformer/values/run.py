@@ -1,11 +1,12 @@
 """`Run`, a request to a model, and `Runs`, the interface of objects that answer such requests.
 
-A run is a frozen dataclass that holds the request's text, target, settings and interventions. Runs can therefore be
-cached, compared and sent to another process. `Runs.get` returns a run's result. Three types of objects implement it:
+A run is a frozen dataclass that contains the request's text, target, settings and interventions. Runs can therefore be
+cached, compared and sent to another process. `Runs.get` returns a run's result. `Runs` has three implementations:
 
 - the model itself (`running.translator.Translator`, `checkpoints.checkpoint.Checkpoint`);
 - a client of a model in another process (`serving.client.RemoteTranslator`);
-- `running.remembered_runs.RememberedRuns`, a cache in front of either. All sessions share the app's `CachedRuns`.
+- a cache in front of a model or client (`running.remembered_runs.RememberedRuns`, and the app's `CachedRuns`, which all
+  sessions share).
 
 >>> from transformer import Translator
 >>> from transformer.running.runs.trace import TraceRun
@@ -64,7 +65,7 @@ class Run(Generic[Result]):
         raise NotImplementedError
 
     def states(self, result: Result) -> Mapping[str, Stated]:
-        """Return named values of a result for saved experiments to state and check; empty by default."""
+        """Return the named values of a result that saved experiments store and check; empty by default."""
         return {}
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from transformer.config import TransformerConfig
 
-# Returns the value to use instead of x, or None to keep x. The arguments are x, the index of the layer, and the
-# position of the first query; docs/hooks.md describes them.
+# Function of a site's value x, the layer index and the position of the first query; docs/hooks.md describes them. It
+# returns the value to use instead of x, or None to keep x.
 HookFunction = Callable[["Tensor", int, int], "Tensor | None"]
 # Functions by site, such as "decoder.residual", or by site and 0-based layer, such as "decoder.residual.2".
 HookFunctions = Mapping[str, HookFunction]
@@ -48,9 +48,12 @@ OUTSIDE_LAYERS = ("embedding", "output", "logits")
 
 
 def check_sites(names: Iterable[str], config: TransformerConfig | None = None) -> None:
-    """Raise an InterventionError if a name is not a site of the model, or a site and the index of one of its layers.
+    """Check that each name is one of the model's sites, alone or followed by the index of one of the model's layers.
 
-    A configuration of None accepts the sites of all models.
+    If `config` is None, the sites of all models are accepted.
+
+    Raises:
+        InterventionError: a name is invalid.
     """
     for name in names:
         site, layer = _split(name)

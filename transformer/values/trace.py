@@ -63,7 +63,7 @@ PARTS: Mapping[Stack, tuple[Part, ...]] = {
     "encoder": ("self_attention", "feed_forward"),
     "decoder": ("self_attention", "cross_attention", "feed_forward"),
 }
-# Token fields, and their names in files, kept for compatibility with older versions.
+# Token fields and their names in files. The files keep the names of older versions.
 STORED = {"source_tokens": "source_pieces", "target_tokens": "target_pieces", "predicted_tokens": "predicted_pieces"}
 TEXTS = ("source_text", "target_text", "complete", "model")
 
@@ -258,7 +258,7 @@ class Trace:
                 For a model with one stack, pass `encoder`, or `decoder` if attention is causal.
             source_tokens, target_tokens: one token for each row or column, including special tokens, as spelled in the
                 vocabulary. An extra target token at the end is the last row's prediction.
-            source_text, target_text: texts that the offsets refer to; None to join the tokens to a text.
+            source_text, target_text: texts that the offsets refer to; None builds each text from its tokens.
             source_offsets, target_offsets: character span [start, end) of each token: a tokenizer's `offset_mapping`.
             source_mask, target_mask: 1 for tokens, 0 for padding, which is removed: a tokenizer's `attention_mask`.
             item: index of the text in the batch; None if the batch has one text.
@@ -266,7 +266,7 @@ class Trace:
             model: the model's name.
 
         Raises:
-            AttentionError: an array does not hold attention weights, or does not match the tokens; the message says
+            AttentionError: an array does not contain attention weights, or does not match the tokens; the message says
                 what to do.
         """
         return cls(
@@ -386,7 +386,7 @@ class Trace:
         return {name: value for name, value in own.items() if isinstance(value, np.ndarray)} | dict(self.details)
 
     def _words(self) -> dict[str, Any]:
-        """Return all fields except the arrays, ready for JSON."""
+        """Return all fields except the arrays, as values that JSON can represent."""
         words: dict[str, Any] = {name: getattr(self, name) for name in TEXTS}
         words["interventions"] = asdict(self.interventions)
         for name, stored in STORED.items():

@@ -61,7 +61,7 @@ class SearchTree:
     Attributes:
         nodes: all nodes, ordered by step, then by descending score.
         cutoffs: lowest score among each step's surviving nodes, nats. Every node below the cutoff was pruned. A node
-            above it was pruned only if its token is an end symbol of too low a rank.
+            above the cutoff was pruned only if its token is an end symbol that ranked too low.
         best: node indices of the best hypothesis, from the first token to the last.
         decoder: for each step, the hypotheses' attention weights to the decoder tokens so far, [N, L, H, P].
         cross: for each step, the hypotheses' attention weights to the source, [N, L, H, S].

@@ -258,9 +258,9 @@ def test_invalid_patch_name_raises_an_error(name):
     [
         ({("encoder.residual", 3, 0, 0): 0}, "no such layer or head"),
         ({("cross.outputs", 0, 3, 0): 0}, "no such layer or head"),
-        ({("encoder.outputs", 0, 0, 99): 0}, "no such token"),
-        ({("decoder.outputs", 0, 0, 0): 99}, "no such token"),
-        ({("decoder.weights", 0, 0, 1): 2}, "equally many tokens"),
+        ({("encoder.outputs", 0, 0, 99): 0}, "one of the two sentences is too short"),
+        ({("decoder.outputs", 0, 0, 0): 99}, "one of the two sentences is too short"),
+        ({("decoder.weights", 0, 0, 1): 2}, "both rows have the same length"),
     ],
 )
 def test_patch_outside_the_model_or_sentence_raises_an_error(shaped_translator, patches, message):
@@ -275,7 +275,7 @@ def test_contradictory_patch_settings_raise_an_error(small_translator):
     with pytest.raises(InterventionError, match="sites are"):
         Interventions(patches={("encoder.residual", 0, 1, 0): 0}, other=((1,), (1,)))
     unknown = Interventions(patches={place: 0}, other=((10**6,), (1,)))
-    with pytest.raises(InterventionError, match="are not those of this model"):
+    with pytest.raises(InterventionError, match="do not fit this model"):
         small_translator.trace("A dog.", interventions=unknown)
     assert Interventions(other=((1,), (1,))) == Interventions()
 

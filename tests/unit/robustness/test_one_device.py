@@ -135,7 +135,7 @@ ERRORS = {
         torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
         RuntimeError("MPS backend out of memory (MPS allocated: 1 GB)"),
     ],
-    "no longer answers": [
+    "no longer responds": [
         torch.AcceleratorError("CUDA error: unspecified launch failure\nCUDA kernel errors might be asynchronous"),
         RuntimeError("CUDA error: no CUDA-capable device is detected"),
     ],

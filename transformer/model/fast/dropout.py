@@ -4,19 +4,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# The number of values that 16 random bits can have. A rate is rounded to a multiple of 1 / LEVELS, below 0.00002.
+# Number of values of 16 random bits. Rates are rounded to a multiple of 1 / LEVELS, which is less than 0.00002.
 LEVELS = 1 << 16
 
 
 def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
     """In training, set each number to 0 with probability `rate`, and divide the others by 1 - rate.
 
-    Srivastava et al. 2014, "Dropout", section 10; used as in "Attention Is All You Need", section 5.4. On a CPU
-    torch draws 64 bits for each number, which takes an eighth of a training step. Here four numbers share 64 bits.
+    Srivastava et al. 2014, "Dropout", section 10; used as in "Attention Is All You Need", section 5.4. On a CPU,
+    torch's dropout draws 64 bits for each number, which takes an eighth of a training step. This function draws 64 bits
+    for four numbers.
 
     Args:
         x: any shape.
-        rate: from 0 to below 1; on a CPU rounded to a multiple of 2^-16.
+        rate: at least 0 and less than 1; rounded to a multiple of 2^-16 on a CPU.
 
     Returns:
         A tensor of the same shape and type as x.

@@ -1,7 +1,7 @@
 """Tunes glibc's memory allocator and uses huge pages.
 
-Training keeps freed memory. A server returns large freed blocks to the system at once, and `return_holes` returns the
-rest.
+Training keeps freed memory. A server returns large blocks to the system as soon as they are freed. It calls
+`return_holes` to return the free memory between blocks in use.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ M_ARENA_MAX = -8
 
 MADV_COLLAPSE = 25
 HUGE_PAGE = 1 << 21
-# A memory mapping is moved into huge pages only if more than this fraction of it is in physical memory.
+# A memory mapping is moved into huge pages only if more than this fraction of the mapping is in physical memory.
 IN_USE = 0.9
 # Matches a memory mapping without a file, such as the heap, in /proc/self/smaps. The groups are the start address, the
 # end address, and the number of kB in physical memory.
@@ -25,8 +25,8 @@ MAPPING = re.compile(r"^(\w+)-(\w+) rw-p 00000000 00:00 0 *(?:\[heap\])?\n(?:.*\
 def keep_freed_memory() -> None:
     """Let glibc reuse large blocks instead of mapping and clearing fresh pages for every tensor.
 
-    Without this, page faults take half of a training step on a CPU. On systems without glibc it does nothing, because
-    their allocators keep memory anyway.
+    With glibc's default settings, page faults take half of a training step on a CPU. On systems without glibc, this
+    function does nothing, because their allocators keep memory anyway.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
@@ -37,8 +37,8 @@ def keep_freed_memory() -> None:
 def return_freed_memory() -> None:
     """Let glibc return large blocks as soon as they are free, and let all threads share two heaps.
 
-    Each session of a server is a thread. By default, each thread has its own heap, full of holes that freed arrays left
-    behind: 300 sentences then take 240 MB instead of 70 MB.
+    Each session of a server runs in a thread. By default, each thread has its own heap, in which freed arrays leave
+    holes, so 300 sentences take 240 MB instead of 70 MB.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
@@ -50,18 +50,18 @@ def return_freed_memory() -> None:
 def return_holes() -> None:
     """Let glibc return the free memory between blocks that are in use.
 
-    torch aligns tensors, so they rarely fit into the holes that tensors of equal size left behind. The heap therefore
-    grows with every batch of a long computation: with sentences of 60 words, to three times the memory in use.
+    torch aligns tensors, so a tensor rarely fits into the hole that one of equal size left behind. The heap therefore
+    grows with every batch of a long computation. With sentences of 60 words, it reaches three times the memory in use.
     """
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def use_huge_pages() -> None:
-    """Move this process's memory into pages of 2 MB, if Linux supports it (since version 6.1).
+    """Move this process's memory into 2 MB pages, if the Linux version supports it (6.1 or newer).
 
-    A decoding step reads every weight once from memory. Looking up the pages of 4 KB takes a tenth of that step.
-    Only mappings that are almost full are moved, so this takes almost no extra memory.
+    A decoding step reads every weight from memory once. With 4 KB pages, looking up their addresses takes a tenth of
+    the step. Only mappings that are almost full are moved, so the extra memory is negligible.
     """
     if platform.system() != "Linux":
         return

@@ -1,6 +1,7 @@
 """Variants of the model's modules with less overhead per call, for inference.
 
-`speed_up` changes the classes of a loaded model's modules to these; parameters and their names stay the same.
+`speed_up` changes the class of each module in a loaded model to one of these variants. Parameters and their names stay
+the same.
 """
 
 from functools import cache
@@ -24,14 +25,15 @@ LARGE = 1 << 20
 
 
 def speed_up(model: nn.Module) -> None:
-    """Prepare a model for inference on its current device; its weights must not change afterwards.
+    """Prepare a model for inference on its current device. Its weights must not change afterwards.
 
-    On a CPU, linear layers get half-precision copies of their weights if the copies are exact. A model run that needs
-    gradients uses the original weights.
+    On a CPU, a linear layer gets a half-precision copy of its weights if the copy is exact. Model runs that need
+    gradients use the original weights.
     """
     for module in model.modules():
         module.__class__ = _fast_class(type(module))
-        # Make sub-modules ordinary attributes. Otherwise, each lookup first fails, and then calls torch's lookup.
+        # Make sub-modules ordinary attributes. Otherwise, each lookup fails first and then falls back to torch's slower
+        # `__getattr__`.
         module.__dict__.update(module._modules)
         if isinstance(module, Linear | FastCrossAttention):
             module.pack()
@@ -41,10 +43,10 @@ def speed_up(model: nn.Module) -> None:
 
 
 class FastModule(nn.Module):
-    """Module whose call runs `forward` directly if there are no hooks.
+    """Module whose call runs `forward` directly if the module has no hooks.
 
-    A decoding step calls 77 modules in a millisecond, so torch's overhead per call matters. `self._parameters` avoids
-    torch's lookup of `self.weight` in Python.
+    A decoding step calls 77 modules in a millisecond, so torch's overhead per call matters. Subclasses read
+    `self._parameters`, because torch looks up `self.weight` in Python.
     """
 
     def __call__(self, *args, **kwargs):
@@ -63,14 +65,14 @@ class FastModule(nn.Module):
 
 
 class Embedding(FastModule, nn.Embedding):
-    """torch's embedding layer, with a direct call to the kernel."""
+    """torch's embedding layer, which calls the kernel directly."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.embedding(self.weight, input)
 
 
 class LayerNorm(FastModule, nn.LayerNorm):
-    """torch's layer norm, with a direct call to the kernel."""
+    """torch's layer norm, which calls the kernel directly."""
 
     def forward(self, input: Tensor) -> Tensor:
         parameters = self._parameters
@@ -139,7 +141,7 @@ FAST = {
 
 @cache
 def _fast_class(kind: type[nn.Module]) -> type[nn.Module]:
-    """The fast class that replaces a module's class; a class that is already fast is returned."""
+    """Return the fast class that replaces a module's class; a class that is already fast replaces itself."""
     if issubclass(kind, FastModule):
         return kind
     base = next((FAST[each] for each in kind.__mro__ if each in FAST), FastModule)

@@ -10,14 +10,14 @@ WORTH_ALL_CORES = 1 << 21
 
 
 class PackedWeights:
-    """Half-precision copies of weights [outputs, inputs] and a bias [outputs], for products on one core and on all.
+    """Half-precision copies of weights [outputs, inputs] and a bias [outputs], for products on one or all CPU cores.
 
-    A decoding step multiplies one or a few vectors by every matrix, which takes as long as reading the matrices from
-    memory. The weights of a checkpoint are half-precision numbers. A CPU that reads them as such and computes in
-    float32 as before is up to ten times as fast. The result differs only by the order of summation.
+    A decoding step multiplies one or a few vectors by every matrix. This takes as long as reading the matrices from
+    memory. A checkpoint's weights are half-precision numbers. Reading them in half precision while still computing in
+    float32 is up to ten times as fast. Results differ only by the order of summation.
 
-    torch takes longer to start a product on all cores than most products of a decoding step take on one core. Small
-    products therefore run on one core.
+    Starting a product on all cores takes torch longer than computing most of a decoding step's products on one core.
+    Small products therefore run on one core.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
@@ -28,8 +28,8 @@ class PackedWeights:
         self._worth_all_cores = 0
         if weight.numel() < WORTH_ALL_CORES:
             with warnings.catch_warnings():
-                # Both fbgemm functions warn that a later torch will remove them, but the torch version is pinned. They
-                # save 10 microseconds for each of the 36 small products in a decoding step.
+                # Both fbgemm functions warn that a later torch version will remove them, but the torch version is
+                # pinned. They save 10 microseconds for each of the 36 small products in a decoding step.
                 warnings.simplefilter("ignore", UserWarning)
                 self._one_core = torch.fbgemm_pack_gemm_matrix_fp16(weight)
                 self._worth_all_cores = -(-WORTH_ALL_CORES // len(weight))
@@ -37,12 +37,12 @@ class PackedWeights:
 
     def product(self, x: Tensor) -> Tensor:
         """Compute x W^T + b, [..., outputs] for x [..., inputs]."""
-        # With one thread, as in a server, the product for all cores has no advantage.
+        # A server uses only one thread, with which the product for all cores has no advantage.
         if x.numel() < self._worth_all_cores or (self._worth_all_cores and torch.get_num_threads() == 1):
             return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._one_core, self._bias)
         return torch.ops.quantized.linear_dynamic_fp16.default(x, self._all_cores)
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether a half-precision copy of the weight is exact, and this machine's CPU can compute with it."""
+    """Whether a half-precision copy of the weight is exact, and this machine's CPU can multiply with the copy."""
     return "fbgemm" in torch.backends.quantized.supported_engines and torch.equal(weight.half().float(), weight)
