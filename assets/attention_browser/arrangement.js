@@ -11,7 +11,8 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {{ rows: Label[], columns: Label[], scaled: boolean }} Arrangement */
 /** @typedef {{ from: string, to: string }} AxisTitles */
 /**
- * A measurement of every head, in the order of layers and heads; null where it does not apply. `most` is a full bar.
+ * A measurement with a value for each head, layer by layer. A value is null if the measurement does not apply to the
+ * head. `most` is the value of a full bar.
  * @typedef {{ key: string, name: string, unit: string, most: number, values: (number | null)[] }} Metric
  */
 /**
@@ -27,8 +28,8 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * }} KindHeader
  */
 /**
- * One kind of attention: header, codes of the weights [layers, heads, queries, keys], and the heads arranged so far. A
- * difference also has both of its sides. A changed run also has all its versions.
+ * The data of one kind of attention: header, encoded weights [layers, heads, queries, keys], and the heads arranged so
+ * far. `difference` contains the two runs that are compared. `versions` contains all versions of a changed run.
  * @typedef {{
  *   header: KindHeader, codes: Uint16Array, arranged: Map<string, Arranged>, difference?: { after: KindData, before: KindData },
  *   versions?: Record<string, KindData>,
@@ -43,8 +44,8 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * }} Choice
  */
 /**
- * One head in the user's arrangement: rows R, columns C, weights [R * C], the masked cells, and the largest weight. If
- * `signed`, the values are differences, and `largest` is the largest absolute value over all heads.
+ * One head, arranged as the user chose: R rows, C columns, weights [R * C], masked cells [R * C], and the largest
+ * weight. If `signed`, the values are differences, and `largest` is the largest absolute value over all heads.
  * @typedef {{
  *   rows: Label[], columns: Label[], values: Float32Array, masked: Uint8Array, largest: number, signed?: boolean,
  * }} Arranged
@@ -59,8 +60,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  */
 
 /**
- * Returns the arrangement of rows and columns that the user chose: tokens or words, with or without start and end
- * symbols.
+ * Returns the name of the arrangement that the user chose: tokens or words, with or without start and end symbols.
  * @param {Pick<Choice, "words" | "hide">} choice
  */
 export function arrangementName(choice) {
@@ -69,7 +69,7 @@ export function arrangementName(choice) {
 
 /**
  * Arranges one head as the user chose. Attention to a word is the sum over its tokens; attention from a word is their
- * mean. If columns are left out, each row is scaled to 1.
+ * mean. If columns are left out, each row is rescaled to sum to 1.
  * @param {KindData} data
  * @param {Pick<Choice, "words" | "hide">} choice
  * @param {number} layer
@@ -119,8 +119,8 @@ export function arrange(data, choice, layer, head) {
 }
 
 /**
- * Returns all heads of a difference on a common scale. On separate scales, a head that hardly changed would look like
- * one that changed much.
+ * Returns all heads of a difference, with the same colour scale. With separate scales, a head that hardly changed would
+ * look like one that changed a lot.
  * @param {KindData} data
  * @param {{ after: KindData, before: KindData }} sides
  * @param {Pick<Choice, "words" | "hide">} choice
@@ -146,10 +146,10 @@ function arrangeDifferences(data, { after, before }, choice) {
 }
 
 /**
- * Returns a label for use within a sentence, with its position if several places on its side have the same label.
+ * Returns a label for use within a sentence. If several rows (or columns) have the same label, its position is added.
  * @param {Label[]} side
  * @param {number} at
- * @param {"row" | "column"} name of a place on this side
+ * @param {"row" | "column"} name of an entry of this side
  */
 export function entryName(side, at, name) {
   const { label } = side[at];
@@ -168,7 +168,7 @@ export function shownWeight(arranged, row, column) {
 }
 
 /**
- * Returns a weight, or a difference with its sign.
+ * Returns a weight as text. A difference gets a sign.
  * @param {Arranged} arranged
  * @param {number} value
  */

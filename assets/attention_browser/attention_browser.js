@@ -1,4 +1,4 @@
-// The attention browser: stores the user's choice, draws it, and sends it to the server.
+// The attention browser: draws the heads as the user chose, and sends the choice to the server.
 
 import { PALETTES, shadesOf, themeOf } from "../shared/colours.js";
 import { element } from "../shared/element.js";
@@ -35,7 +35,7 @@ import { lightGrid, linksOfWord, wordLinks } from "./word_links.js";
 export class AttentionBrowser extends PaintedComponent {
   /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} the bytes as they arrived */
   bytes;
-  /** @type {KindData} the bytes, unpacked; missing until the first arrive */
+  /** @type {KindData} the unpacked bytes; undefined until the first message arrives */
   data;
   /** @type {Choice} */
   choice;
@@ -54,9 +54,9 @@ export class AttentionBrowser extends PaintedComponent {
     const { heads, ...choice } = this.choice;
     return { ...choice, id: this.data.header.id };
   });
-  /** @type {Place | null} the place in the large figure that the pointer or the keyboard is at */
+  /** @type {Place | null} the place in the large figure under the pointer, or reached by keyboard */
   hover = null;
-  /** @type {Head & Place | null} the place in the grid that the pointer is at */
+  /** @type {Head & Place | null} the head under the pointer, and the place in its small map */
   hoveredHead = null;
   /** @type {WordLinks | null} links of the word under the pointer, or of the pinned word */
   links = null;
@@ -83,7 +83,7 @@ export class AttentionBrowser extends PaintedComponent {
     this.leaving.push(() => document.removeEventListener("attentionword", this.follow), () => this.synced.leave());
   }
 
-  // The word under the pointer elsewhere on the page lights up the small maps.
+  // Redraws the small maps when the user points at a word elsewhere on the page.
   follow = () => { if (this.data?.header.glance) this.draw(); };
 
   /**
@@ -104,11 +104,11 @@ export class AttentionBrowser extends PaintedComponent {
       const asks = header.asked.number !== this.synced.number;
       if (asks) this.synced.take(header.asked.number, { heads: [], ...(choice ?? header.asked.choice) });
       if (header.id !== this.synced.known.id) {
-        // The server sends the pinned tokens, because they belong to a sentence.
+        // Pins are positions in one sentence, so a new sentence clears them.
         Object.assign(this.choice, { rows: [], columns: [] });
         Object.assign(this.synced.known, { rows: [], columns: [], id: header.id });
       }
-      // The cell selected by keyboard belongs to its sentence too, so it is cleared.
+      // The cell selected by keyboard also belongs to the previous sentence, so it is cleared.
       if (asks || header.id !== before.id || header.kind !== before.kind) this.hover = this.hoveredHead = null;
     }
     if (!this.data) return;
@@ -126,30 +126,30 @@ export class AttentionBrowser extends PaintedComponent {
     return { ...await unpack(bytes), arranged: new Map() };
   }
 
-  // The list of keys, each with its action.
+  // Returns the keyboard shortcuts and their actions.
   keyList() {
     return ATTENTION_KEYS;
   }
 
   /**
-   * Advice on how to use the large figure, for each input device.
+   * Returns hints on using the large figure, one for each input device.
    * @returns {Record<InputKind, string>}
    */
   invitations() {
     return this.choice.look === "lines" ? LINE_HINTS : READING_HINTS;
   }
 
-  // Advice that is shown while the pointer is on no cell or label.
+  // Returns the hint that is shown while the pointer is not on a cell or label.
   invitation() {
     return this.invitations()[this.input.kind];
   }
 
-  // Whether there is enough data to save all kinds in one file.
+  // Returns whether the data for an HTML file of all kinds has arrived.
   exportsAll() {
     return exportPartsOf(this.data.header) !== null;
   }
 
-  // The choice, limited to layers, heads and tokens that exist.
+  // Returns the choice, limited to layers, heads and tokens that exist.
   validChoice() {
     const { layers, heads, queries, keys, metrics } = this.data.header;
     const choice = this.choice;
@@ -165,9 +165,9 @@ export class AttentionBrowser extends PaintedComponent {
   /** @param {Partial<Choice>} part */
   change(part) {
     Object.assign(this.choice, part);
-    // The text describes the head that was just chosen, wherever the pointer rests.
+    // The text describes the newly chosen head, even if the pointer is on another one.
     if ("layer" in part || "head" in part) this.hoveredHead = null;
-    // The rows and columns change, and there may be fewer of them.
+    // Rows and columns are renumbered, and there may be fewer.
     if ("words" in part || "hide" in part) this.hover = null;
     this.draw();
     this.description.say();
@@ -200,8 +200,8 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Returns the place in the large figure that the pointer is at, else the pinned place. It is a word if it is one row
-   * or one column.
+   * Returns the place under the pointer in the large figure, or else the pinned place. A single row or column is a
+   * word.
    * @returns {Place}
    */
   word() {
@@ -245,8 +245,8 @@ export class AttentionBrowser extends PaintedComponent {
       + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another.`);
   }
 
-  // Whether the screen is so narrow that the grid is above the large figure. The grid is then flat, so that the figure
-  // has room.
+  // Returns whether the screen is so narrow that the grid is above the large figure. The grid is then flat, which
+  // leaves room for the figure.
   stacked() {
     return !this.data.header.glance && this.figure.offsetLeft === this.overview.offsetLeft;
   }
@@ -264,7 +264,7 @@ export class AttentionBrowser extends PaintedComponent {
 
   /**
    * Returns the large figure: its content, its geometry, and a function that draws it on a surface.
-   * @param {number} width in CSS pixels; 0 for the one on the screen
+   * @param {number} width in CSS pixels; 0 means the width on the screen
    * @param {Theme} theme
    * @returns {Picture & { arranged: Arranged, geometry: MapGeometry | LinesGeometry }}
    */
@@ -272,7 +272,8 @@ export class AttentionBrowser extends PaintedComponent {
     return picturedFigure(this, width, theme);
   }
 
-  // If there is only the grid, only the keyboard selects a head, while the grid has the focus.
+  // Returns whether the grid shows a selected head. Without a large figure, it does so only while the keyboard focus is
+  // on it.
   chooses() {
     return !this.data.header.glance || this.grid.matches(":focus-visible");
   }

@@ -19,7 +19,7 @@ export class ChangedAttention extends AttentionBrowser {
   }
 
   /**
-   * Shows the messages of both runs, which follow each other (pages/ui/components/changed_attention.py).
+   * Unpacks the messages of both runs, which are concatenated (pages/ui/components/changed_attention.py).
    * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
    * @override
    */
@@ -59,7 +59,7 @@ export class ChangedAttention extends AttentionBrowser {
   }
 
   /**
-   * Returns false, because an HTML file of all kinds can only hold one run.
+   * Returns false, because an HTML file of all kinds contains only one run.
    * @override
    */
   exportsAll() {

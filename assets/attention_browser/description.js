@@ -1,5 +1,5 @@
-// The text beside the figures of an attention browser: the cell, row or column under the pointer or pinned, and the
-// heads with the largest weights there.
+// The text beside the figures of an attention browser. It describes the cell, row or column under the pointer, or the
+// pinned one, and lists the heads with the largest weights there.
 
 import { keepingFocus } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";
@@ -69,7 +69,7 @@ export class Description {
     };
   }
 
-  // Says why some small maps are bright, and offers to show all of them alike.
+  // Explains why some small maps are faded, and offers a button that shows all maps alike.
   describeLitHeads() {
     const label = page.attentionWord?.label;
     const key = JSON.stringify([label, this.browser.links?.lit]);
@@ -77,7 +77,7 @@ export class Description {
     this.lit.dataset.key = key;
     this.lit.hidden = false;
     if (label === undefined) this.lit.replaceChildren("Each small map is one ", term("head", "head"), ".");
-    else if (!this.browser.links) this.lit.replaceChildren(`${quote(label)} is in the other sentence: all `, term("heads", "head"), " are shown.");
+    else if (!this.browser.links) this.lit.replaceChildren(`${quote(label)} is in the other sentence, so all `, term("heads", "head"), " are shown.");
     else {
       const clear = element("button", { type: "button", onclick: () => document.dispatchEvent(new Event("attentionwordcleared")) }, "Show all");
       this.lit.replaceChildren("Not faded: ", term("heads", "head"), ` where ${quote(label)} stands out. `, clear);
@@ -85,8 +85,8 @@ export class Description {
   }
 
   /**
-   * Describes the cell, row or column that is pointed at or pinned. A pinned cell is not described before the question
-   * about it is answered.
+   * Describes the cell, row or column that is pointed at or pinned. In a lesson, a pinned cell is not described before
+   * the user has answered the question about it.
    * @param {Arranged} arranged
    * @param {Place | null} at
    * @param {Pinned} selected
@@ -98,8 +98,8 @@ export class Description {
   }
 
   /**
-   * Returns the heads that look most from the pinned row to the pinned column, or the strongest links to and from the
-   * pinned word. The list has all of them, and each can be opened.
+   * Lists all heads by their weight from the pinned row to the pinned column, or the strongest links from and to the
+   * pinned word. A click on an entry opens its head.
    * @param {Place} pinned
    * @param {ReturnType<typeof rankedHeads>} ranked
    * @param {WordLinks | null} links
@@ -133,7 +133,7 @@ export class Description {
         element("ol", {}, ...items)));
   }
 
-  // For screen readers.
+  // Announces the current choice to screen readers.
   say() {
     const { browser } = this;
     const { choice } = browser;

@@ -8,10 +8,10 @@ export const EDIT_KEYS = [
   ["Enter", "the row looks only at this cell"],
   ["+ and -", "a larger or smaller share for this cell"],
   ["e", "spread evenly"],
-  ["Backspace", "the row as trained"],
+  ["Backspace", "reset the row"],
   ["u", "undo the last change"],
 ];
-// Steps in percent of the row.
+// Change per key press, in percent of the row.
 const STEP = 5;
 
 /**

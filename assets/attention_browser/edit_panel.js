@@ -22,7 +22,7 @@ export class EditPanel {
     this.buttons = {
       all: button("100%", "The row looks only there", () => editor.give(100)),
       even: button("Spread evenly", "The row looks at everything equally", () => editor.even()),
-      back: button("Reset row", "The row as trained", () => editor.back()),
+      back: button("Reset row", "Restore the row as trained", () => editor.back()),
       undo: button("Undo", "Undo the last change", () => editor.undo()),
     };
     this.root = element("section", { class: "panel", "aria-label": "Change what it looks at" }, this.what,
@@ -37,7 +37,7 @@ export class EditPanel {
   }
 
   /**
-   * Takes over the scope of a change that was made elsewhere, so that the next change has the same scope.
+   * Selects the scope of a change that was made elsewhere, so that the next change has the same scope.
    * @param {Edit} edit
    */
   follow({ layer, head }) {
@@ -52,7 +52,7 @@ export class EditPanel {
     const onMap = editor.choice.look === "map";
     const cell = onMap && row !== undefined && column !== undefined ? row * columns.length + column : null;
     const share = cell === null ? 0 : Math.round(100 * values[cell]);
-    this.what.textContent = refused || (!onMap ? "Rows are changed in the map, not in the lines."
+    this.what.textContent = refused || (!onMap ? "You can change rows only in the map, not in the lines."
       : row === undefined ? "Click a cell to make its row look only there. Drag sideways to set how much."
       : `${entryName(rows, row, "row")}${column === undefined ? ": click a cell of its row" : ` → ${entryName(columns, column, "column")}`}`);
     this.what.classList.toggle("refused", Boolean(refused));

@@ -23,14 +23,14 @@ const EDITING_HINTS = {
   touch: "Tap a cell to make its row look only there.",
   keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
 };
-// The distance in pixels that the pointer may move during a click, and the drag distance that changes a share by 100%.
+// Distances in pixels: how far the pointer may move during a click, and how far a drag changes a share by 100%.
 const CLICK_TOLERANCE = 5;
 const FULL_DRAG = 240;
 
 export class AttentionEditor extends ChangedAttention {
   /** @type {Edit[]} */
   edits = [];
-  /** @type {string[]} edits that were sent and are not yet answered */
+  /** @type {string[]} sent edits that the server has not answered yet */
   sent = [];
   /** @type {Edit | null} the edit that is shown until the server answers */
   pending = null;
@@ -71,7 +71,8 @@ export class AttentionEditor extends ChangedAttention {
       const made = received.findLast((edit) => !before.has(editsText([edit])));
       if (made) this.panel.follow(made);
       this.edits = received;
-      // An answer that arrives during a drag, such as the answer to the click on the cell, keeps the dragged share.
+      // An answer may arrive during a drag, for example to the click that started the drag. The dragged share then
+      // stays.
       if (!this.drag?.moved) this.pending = null;
       if (this.undoing) this.undo();
     }
@@ -155,7 +156,8 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns the edit that gives the chosen cell a share of its row; null if that is impossible, and `refused` says why.
+   * Returns the edit that gives the chosen cell a share of its row. If that is impossible, returns null and sets
+   * `refused` to the reason.
    * @param {number} percent
    * @returns {Edit | null}
    */
@@ -179,7 +181,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns an edit of a row in the user's scope, without shares.
+   * Returns an edit of a row with the scope that the user chose, and without shares.
    * @param {number} row
    * @returns {Edit}
    */
@@ -191,7 +193,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns whether an edit sets a row of the shown head.
+   * Returns whether an edit sets this row of the displayed head.
    * @param {Label} label
    */
   isGiven(label) {
@@ -262,7 +264,7 @@ export class AttentionEditor extends ChangedAttention {
     return this.version === "after" ? this.changed(layer, head) : super.arranged(layer, head);
   }
 
-  /** The shown head after the change, including edits that the server has not answered yet. */
+  /** Returns the displayed head after the change, including edits that the server has not answered yet. */
   changed(layer = this.choice.layer, head = this.choice.head) {
     const arranged = arrange(this.data.versions?.after ?? this.data, this.choice, layer, head);
     const { pending } = this;

@@ -1,21 +1,22 @@
-// Edits of attention: where a row looks, in one head, in all heads of a layer or in all heads. They are written as in
-// the URL (pages/ui/params/change_attention.py), with 1-based numbers: encoder.5.2.8~7x75, encoder.all.all.8-9~even.
+// Edits of attention. An edit sets where a row looks in one head, in one layer or in the whole model. As text, edits
+// are written as in the URL (pages/ui/params/change_attention.py), with 1-based numbers: encoder.5.2.8~7x75,
+// encoder.all.all.8-9~even.
 
 /** @import { Arranged } from "./arrangement.js" */
 /** @import { Head } from "./grid.js" */
 
 /**
- * First and last position of neighbouring tokens, from 0.
+ * The zero-based positions of the first and the last of neighbouring tokens.
  * @typedef {[number, number]} Span
  */
 /**
- * Layer and head count from 0; null means all of them. Without shares, all visible tokens get equal weights.
+ * The layer and head are zero-based; null means all of them. Without shares, all visible tokens get equal weights.
  * @typedef {{ layer: number | null, head: number | null, rows: Span, shares: { columns: Span, percent: number }[] }} Given
  */
 /** @typedef {Given & { kind: string }} Edit */
 
 export const NO_EDITS = "none";
-// The server accepts this many edits.
+// The server accepts at most this many edits.
 const MAX_EDITS = 60;
 
 /** @type {(span: Span) => string} */

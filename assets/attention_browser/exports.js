@@ -14,8 +14,8 @@ import { summed, sumsOf } from "./sums.js";
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
 export const HTML = "HTML, everything";
-// The data replaces only the first occurrence in the template of the HTML export, because the template also contains
-// this line.
+// The HTML export replaces only the first placeholder in its template. The template also contains this line of code,
+// with another placeholder.
 const PLACEHOLDER = "{{content}}";
 export const FILES = ["CSV", "JSON", HTML];
 
@@ -47,11 +47,12 @@ function descriptionOf({ title, arranged: { rows, columns } }) {
   /** @type {(side: Label[]) => string[]} */
   const listed = (side) => side.map(({ label }) => label);
   return [`${title}.`,
-    "Rows look, from the top:", ...listed(rows), "Columns are looked at, from the left:", ...listed(columns)].join("\n");
+    "Rows look at columns. Rows, from the top:", ...listed(rows), "Columns, from the left:", ...listed(columns)].join("\n");
 }
 
 /**
- * Returns a line for each cell. If several rows or columns are pinned, a line for each sum follows, numbered like 2+4.
+ * Returns CSV with a line for each cell. If several rows or columns are pinned, a line for each sum follows, numbered
+ * like 2+4.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
@@ -78,9 +79,9 @@ export function csvOf(arranged, selected) {
 }
 
 /**
- * Returns a cell for spreadsheets. An apostrophe precedes text that they would compute (OWASP, CSV injection). Within
- * the cell, such text also gets one after a semicolon, a tab or a line break. A cell begins there if the list separator
- * is not a comma. Numbers written as text stay unchanged. pages/ui/charts/downloads.py does the same.
+ * Escapes a cell by putting an apostrophe before any text that a spreadsheet would run as a formula (OWASP, CSV
+ * injection). The text after a semicolon, a tab or a line break is escaped too, because with another list separator a
+ * new cell begins there. Numbers stay unchanged. pages/ui/charts/downloads.py does the same.
  * @param {string} cell
  */
 export function escaped(cell) {
@@ -115,7 +116,7 @@ export function jsonOf(header, choice, arranged, selected) {
 }
 
 /**
- * Returns the other data for the file of all three kinds (html_export_parts.js); null until it arrives.
+ * Returns the additional data for an HTML file of all three kinds (html_export_parts.js), or null until it arrives.
  * @param {KindHeader} header
  */
 export function exportPartsOf({ kind, id }) {

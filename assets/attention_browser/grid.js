@@ -12,12 +12,13 @@ import { mapColour } from "./map.js";
 const GRID_LEFT = 44;
 const GRID_TOP = 26;
 export const GRID_GAP = 4;
-// Limits for the height of a small map as a share of its width. The smallest applies above the large map.
+// Limits for a small map's height, as a share of its width. If the grid is above the large map, the lower limit is
+// used.
 const LOWEST_SHAPE = 0.6;
 const HIGHEST_SHAPE = 1.25;
 const STRIP = 6;
-// The letter in the corner of a head that has a name. It is in the right corner, because the diagonal begins in the
-// left corner, and most names are about the diagonal.
+// The letter that marks a named head. It is in the right corner of the map, because most names describe the diagonal,
+// which begins in the left corner.
 /** @type {Record<string, string>} */
 const BADGES = { "previous token": "p", "next token": "n", "same token": "s", "end symbol": "e", "punctuation": "!",
   "rare word": "r", "alignment": "a", "induction": "i" };
@@ -28,7 +29,7 @@ const NARROWEST_BADGED = 24;
 /** @typedef {ReturnType<typeof gridGeometry>} GridGeometry */
 
 /**
- * Returns the positions of the small maps, whose shape follows that of the map within limits.
+ * Returns the positions of the small maps. Within limits, they have the proportions of the large map.
  * @param {KindHeader} header
  * @param {number} width in CSS pixels
  * @param {boolean} withStrip whether each head has a bar below it
@@ -95,7 +96,7 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
 const badgesOf = (names) => names.split(", ").map((name) => BADGES[name] ?? "").join("");
 
 /**
- * Returns the legend of the letters in the grid, if it has any.
+ * Returns the legend of the letters in the grid; empty if no head has a letter.
  * @param {KindHeader} header
  */
 export function legendOf({ names }) {
@@ -122,7 +123,7 @@ export function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, c
 }
 
 /**
- * Returns the head under the pointer, and the pointer's place across and down its map, from 0 to 1.
+ * Returns the head under the pointer, and the pointer's relative position in the head's map: 0 to 1 across and down.
  * @param {GridGeometry} geometry
  * @param {number} x
  * @param {number} y

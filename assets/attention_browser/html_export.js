@@ -1,15 +1,15 @@
-// The last script of an HTML file: draws the kinds of attention that the file contains.
+// The last script of an exported HTML file. It draws the kinds of attention that the file contains.
 
 import { fromBase64 } from "../figures/base64.js";
 import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
 
-// Largest number of characters of a headline, so that it does not fill the screen above the first map.
+// Maximum length of the headline in characters. A longer one would push the first map down too far.
 const LONGEST_TITLE = 80;
 
 /**
- * `choice` is the user's choice on the page; without it, the data choose the first view.
+ * `choice` is the user's choice on the page; without it, the data determine the first view.
  * @type {{
  *   kind: string, choice?: Choice, texts: { source: string, target: string }, title?: string,
  *   kinds: { kind: string, title: string, data: string }[],
@@ -26,10 +26,10 @@ for (const { kind, title, data } of content.kinds) {
   const section = element("section", {}, element("h2", {}, title));
   document.body.append(section);
   const browser = new AttentionBrowser(section);
-  // A file has no server that would need the state.
+  // A file has no server to send the state to.
   browser.server = { setStateValue() {}, setTriggerValue() {} };
   const { choice } = content;
-  // Pinned tokens belong to their kind.
+  // Pinned tokens apply only to the kind of attention in which they were pinned.
   browser.show(fromBase64(data), choice && (kind === content.kind ? choice : { ...choice, rows: [], columns: [] }));
 }
 

@@ -7,7 +7,7 @@ import { headKeys, isShortcut } from "../shared/keys.js";
 
 export const ATTENTION_KEYS = [
   ["arrows in the grid", "another head or layer"],
-  ["arrows in the large figure", "another cell; past the first row or column, a word over all heads"],
+  ["arrows in the large figure", "another cell; before the first row or column, a word's links in all heads"],
   ["Enter", "pin or unpin the cell, or open the head"],
   ["Shift and click, Shift and Enter", "add a token to the sum"],
   ["[ and ]", "the layer below or above, same head"],
@@ -19,8 +19,8 @@ export const ATTENTION_KEYS = [
 ];
 
 /**
- * Returns the place that an arrow key leads to. Before the first column comes the row alone; before the first row, the
- * column alone.
+ * Returns the place that an arrow key moves to. Left of the first column, a whole row is selected; above the first row,
+ * a whole column.
  * @param {Place} place
  * @param {[number, number]} step
  * @param {number} rows

@@ -13,9 +13,9 @@ import { drawMap } from "./map.js";
 /** @import { MapGeometry } from "./map_geometry.js" */
 
 /**
- * The content of the large figure, its geometry, and a function that draws it on a surface.
+ * Returns the content of the large figure, its geometry, and a function that draws it on a surface.
  * @param {AttentionBrowser} browser
- * @param {number} width in CSS pixels; 0 for the one on the screen
+ * @param {number} width in CSS pixels; 0 means the width on the screen
  * @param {Theme} theme
  * @returns {Picture & { arranged: Arranged, geometry: MapGeometry | LinesGeometry }}
  */

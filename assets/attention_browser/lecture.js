@@ -1,4 +1,4 @@
-// The attention browser in lecture mode: one head as large as the screen, two lines above it, and nothing else.
+// The attention browser in lecture mode: two lines of text, and one head that fills the rest of the screen.
 
 import { onStep } from "../shared/clicker.js";
 import { clamped } from "../shared/controls.js";
@@ -52,7 +52,7 @@ export class LectureView {
     return header.beside ? "figure" : "page";
   }
 
-  // The factor from the figure's units to the size at which it is drawn.
+  // Screen pixels per unit of the figure.
   get zoom() {
     return this.shown ? lectureZoom() : 1;
   }
@@ -64,7 +64,7 @@ export class LectureView {
     return lectureRoom(figure.clientWidth, figure.getBoundingClientRect().top);
   }
 
-  // Runs before any measurement, because these lines reduce the room for the figure.
+  // Must run before the figure is measured, because these lines leave less room for it.
   reflect() {
     const { browser } = this;
     browser.root.classList.toggle("lecture-page", this.shown === "page");
@@ -78,7 +78,7 @@ export class LectureView {
     /** @type {(words: string) => void} */
     const say = (words) => this.sentence.replaceChildren(element("b", {}, `${title} attention: `), words);
     say(header.written ? `${source} → ${header.written}` : text);
-    // The words of the sentence are also above the columns, but the written words are not.
+    // If the text is too long, the source is left out, because its words are also above the columns.
     const { scrollHeight, clientHeight } = this.sentence;
     if (scrollHeight > clientHeight + 1 && (kind === "cross" || header.written)) say(header.written || target);
     const name = header.names[choice.layer * header.heads + choice.head];
@@ -87,7 +87,7 @@ export class LectureView {
       header.written ? ` (${header.version})` : "");
   }
 
-  // The place that is pointed at or pinned, else the strongest link.
+  // Describes the place that is pointed at or pinned, or else the strongest link.
   lookFor() {
     const { browser } = this;
     const arranged = browser.arranged();
@@ -102,7 +102,7 @@ export class LectureView {
   }
 
   /**
-   * Returns the cell to look at when no place is pointed at or pinned.
+   * Returns the cell to describe if no place is pointed at or pinned.
    * @param {Arranged} arranged
    */
   place(arranged) {

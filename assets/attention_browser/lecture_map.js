@@ -20,16 +20,16 @@ const LABEL_MARGIN = 4;
 const LABEL_SPACE = LABEL_MARGIN + 8;
 const CORNER = 46;
 const CORNER_HEIGHT = 34;
-// In lecture mode, the font shrinks by these factors, one after the other, before a name is left out or cut. In the
-// last row, a small name is hard to read, but a missing name cannot be read at all.
+// Lecture mode tries these font sizes, as shares of the full size, before it omits or cuts a label. From the last row,
+// a small label is hard to read, but a missing label cannot be read at all.
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
 // Angles of column labels, each with its legibility relative to the first angle.
 const LABEL_ANGLES = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
 // Distance between the middles of neighbouring labels, as a multiple of their font size.
 const LABEL_PITCH = 1.08;
-// Shares of the room for labels: the usual limit, and the limit if even the smallest font needs more.
+// Limits for labels, as shares of the room: the usual limit, and the limit if even the smallest font needs more.
 const LABELS_BESIDE = [0.34, 0.45];
-// The room above a map is small, unless the map is higher than wide.
+// Labels above a map get less room, unless the map is higher than wide.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
 const LABELS_ABOVE_HIGH = [0.25, 0.35];
 const LABEL_TOP = 13;
@@ -42,11 +42,11 @@ const LAST_TICK = 7;
 const WIDEST_CELL = 2.5;
 const HIGHEST_CELL = 1.5;
 
-// The factor from the figure's units to the size at which it is drawn.
+// Screen pixels per unit of the figure.
 export const lectureZoom = () => (innerWidth > WIDEST_PHONE ? LECTURE_FONT_SIZE : PHONE_FONT_SIZE) / LABEL_SIZE;
 
 /**
- * Room for a figure, in units.
+ * Returns the room for a figure, in units.
  * @param {number} width in CSS pixels
  * @param {number} top of the figure on the screen; everything below is available
  */
@@ -70,8 +70,8 @@ export function zoomedSurface(canvas, { width, height }, zoom) {
 }
 
 /**
- * Returns the geometry of a map that fills a screen: like `mapGeometry`, without titles and bars. Of all sizes and
- * angles of labels it takes those that leave out the fewest labels, and of these the largest.
+ * Returns the geometry of a map that fills a screen: like `mapGeometry`, without titles and bars. It chooses the label
+ * sizes and angles that leave out the fewest labels, and among these the most legible.
  * @param {Arranged} arranged
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}
@@ -82,7 +82,7 @@ export function lectureGeometry({ rows, columns }, room) {
   const least = sizes[sizes.length - 1];
   const column = longestLabel(columns);
   const [full, brief] = [rows, namedRows(rows, 0)].map(longestLabel);
-  // Decoder steps have their long names only if no other name has to shrink to make room.
+  // Decoder steps get their long labels only if no other label must shrink to make room.
   const called = full <= LABELS_BESIDE[0] * room.width - LABEL_SPACE ? [full, brief] : [brief];
   let best = null;
   let [fewest, most] = [Infinity, 0];
@@ -104,10 +104,10 @@ export function lectureGeometry({ rows, columns }, room) {
 }
 
 /**
- * Returns the geometry with these labels.
+ * Returns the map's geometry for labels of these sizes and angles.
  * @param {{
  *   row: number, column: number, rowSize: number, columnSize: number, columnAngle: number, least: number, leastMarked: number,
- * }} labels `row` and `column` are the widths of the longest at LABEL_SIZE
+ * }} labels `row` and `column` are the widths of the longest labels at LABEL_SIZE
  * @param {number} rows
  * @param {number} columns
  * @param {{ width: number, height: number }} room
@@ -115,7 +115,8 @@ export function lectureGeometry({ rows, columns }, room) {
  */
 function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, leastMarked }, rows, columns, { width, height }) {
   const narrow = width < height;
-  // The length of a label of this width in this font size. Letters of half the size are not exactly half as wide.
+  // The width of a label at this font size, from its width at LABEL_SIZE. A pixel is added, because letter widths do
+  // not scale exactly.
   /** @type {(label: number, size: number) => number} */
   const taken = (label, size) => (label * size) / LABEL_SIZE + 1;
   /** @type {(share: number[], length: number, needed: number) => number} */
@@ -142,7 +143,7 @@ function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, le
 }
 
 /**
- * Writes what rows and columns are into the corner between their labels, where this takes no room from the map.
+ * Explains rows and columns in the corner between their labels, where the text takes no room from the map.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Theme} theme

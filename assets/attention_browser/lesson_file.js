@@ -1,4 +1,4 @@
-// The last script of a lesson's file: draws the map of every step that has one.
+// The last script of an exported lesson. It draws the map of every step that has a map.
 
 import { fromBase64 } from "../figures/base64.js";
 import { AttentionBrowser } from "./attention_browser.js";
@@ -8,7 +8,7 @@ const maps = JSON.parse(document.querySelector("#content")?.textContent ?? "");
 for (const place of document.querySelectorAll("[data-map]")) {
   if (!(place instanceof HTMLElement)) continue;
   const browser = new AttentionBrowser(place);
-  // A file has no server that would need the state.
+  // A file has no server to send the state to.
   browser.server = { setStateValue() {}, setTriggerValue() {} };
   const data = maps[Number(place.dataset.map)];
   browser.show(fromBase64(data));

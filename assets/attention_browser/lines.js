@@ -8,17 +8,17 @@ import { TITLE_SIZE } from "./map.js";
 /** @import { Arranged, Pinned, Place } from "./arrangement.js" */
 /** @import { Figure } from "./map.js" */
 
-// Smallest weight that is drawn as a line, because weaker lines are too many and too faint. The figure states this
-// limit.
+// Smallest weight that is drawn as a line. Lines of smaller weights would be too many and too faint. The figure states
+// this limit.
 export const MIN_OPACITY = 0.02;
 const MAX_THICKNESS = 9;
-// The position of the names of the drawn heads, if there are several: below the titles.
+// If several heads are drawn, their names are at this height, below the titles.
 const HEADS_AT = 32;
 const HEADS_APART = 12;
 
 /** @typedef {ReturnType<typeof linesGeometry>} LinesGeometry */
 
-// The line view takes at most this many CSS pixels, unless it has too many tokens.
+// Maximum height of the line view in CSS pixels, unless its labels need more.
 const LINES_HEIGHT = 668;
 
 /**
@@ -49,7 +49,8 @@ export function linesGeometry(arranged, width, height = LINES_HEIGHT) {
 /**
  * @param {Surface} surface
  * @param {LinesGeometry} geometry
- * @param {Figure & { heads: { head: number, arranged: Arranged, colour: string }[] }} figure the heads are those whose lines are drawn
+ * @param {Figure & { heads: { head: number, arranged: Arranged, colour: string }[] }} figure
+ *   `heads` are the heads whose lines are drawn
  */
 export function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, selected, axes }) {
   const { rows, columns } = arranged;
@@ -86,7 +87,7 @@ export function drawLines(surface, geometry, { arranged, heads, choice, theme, h
 }
 
 /**
- * The legend: the colour of each head, in the order in which the heads were chosen.
+ * Draws the legend: the colour of each head, in the order in which the user chose the heads.
  * @param {Surface} surface
  * @param {number} middle
  * @param {{ head: number, colour: string }[]} heads
@@ -102,7 +103,8 @@ function drawHeads(surface, middle, heads) {
 }
 
 /**
- * Returns a test for the lines to draw: those of the token under the pointer, else of the selected tokens, else all.
+ * Returns a function that decides whether a line is drawn. The lines of the token under the pointer are drawn, or else
+ * those of the selected tokens, or else all.
  * @param {Place | null} hover
  * @param {Pinned} selected
  * @returns {(row: number, column: number) => boolean}

@@ -12,7 +12,7 @@ import { sumsOf } from "./sums.js";
 /** @import { MapGeometry } from "./map_geometry.js" */
 
 export const TITLE_SIZE = 14;
-// Smallest cell with lines around it. Around smaller cells, the lines would be more visible than the colours.
+// Smallest cell that gets lines around it. Around smaller cells, the lines would hide the colours.
 const SMALLEST_LINED = 12;
 // Smallest distance at which names do not overlap, as a multiple of their font size.
 const CLOSEST_NAMES = 0.9;
@@ -119,7 +119,7 @@ function drawNumbers(surface, { left, top, cellWidth, cellHeight, smallest }, ar
   for (let row = 0, at = 0; row < rows.length; row++) {
     for (let column = 0; column < columns.length; column++, at++) {
       const shade = colour(row, column);
-      // A number that would round to 0.00 is not written; the colour shows it.
+      // Numbers that round to 0.00 are not written; the colour is enough.
       if (arranged.masked[at] || !shade || Math.abs(arranged.values[at]) < 0.005) continue;
       surface.text(left + (column + 0.5) * cellWidth, top + (row + 0.5) * cellHeight,
         typeset(arranged.values[at], 2), { size, fill: inkOn(shade), anchor: "middle" });
@@ -160,7 +160,7 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
   /** @type {TextStyle} */
   const title = { size: TITLE_SIZE, fill: theme.text, anchor: "middle" };
   const [to, across] = titleWithin(axes.to, (left + right) / 2, geometry.width);
-  // If the names of steps are too long, the title says once what they leave out.
+  // If the names of steps had to be shortened, the title explains their two tokens once.
   const steps = axes.from && called !== rows && rows.some(({ label }) => STEP_LABEL.test(label)) ? ", in → out" : "";
   const [from, down] = titleWithin(axes.from + steps, (top + bottom) / 2, geometry.height);
   surface.text(across, 12, to, title);
@@ -175,7 +175,8 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
 const withPointed = (pinned, pointed) => new Set(pointed === undefined ? pinned : [...pinned, pointed]);
 
 /**
- * Selects the rows or columns to label: all marked ones, and every n-th of the others that no marked label would cover.
+ * Returns a function that decides whether a row or column is labelled. All marked ones are, and every n-th of the
+ * others unless a marked label would cover it.
  * @param {Set<number>} marked
  * @param {number} step
  * @param {number} pitch between the names of neighbours
@@ -189,7 +190,7 @@ function namesWritten(marked, step, pitch, size) {
 }
 
 /**
- * Returns the font size at which the whole name fits, but at least `least`; at that size, the name may be cut.
+ * Returns the font size at which the whole name fits, but not less than `least`. At `least`, the name may be cut.
  * @param {string} label
  * @param {number} room
  * @param {number} size at most
@@ -199,12 +200,13 @@ function namesWritten(marked, step, pitch, size) {
 function sizeWithin(label, room, size, least, bold) {
   const width = textWidth(label, size, bold);
   if (width <= room) return size;
-  // The size is a little smaller, because letters of half the size are not exactly half as wide.
+  // One pixel is subtracted, because letter widths do not scale exactly.
   return Math.max(Math.min(size, least), (size * (room - 1)) / width);
 }
 
 /**
- * Returns the title of an axis and its position, as close to the middle of the map as the figure's length allows.
+ * Returns an axis title, shortened if necessary, and its position. The position is as close to the map's middle as
+ * possible.
  * @param {string} title
  * @param {number} middle
  * @param {number} length
@@ -217,7 +219,7 @@ function titleWithin(title, middle, length) {
 }
 
 /**
- * Draws bars below the map for the pinned rows, and at its right for the pinned columns.
+ * Draws bars below the map for the pinned rows, and to its right for the pinned columns.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Figure} figure

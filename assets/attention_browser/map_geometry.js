@@ -16,7 +16,7 @@ export const COLUMN_ANGLE = -Math.PI / 3;
 // Room for the colour bar: beside the map, or below a map with too little room beside it.
 const LEGEND = 74;
 export const LEGEND_BELOW = 40;
-// The length of the bars with their margins, as a share of the width of the figure.
+// Length of the bars and their margins, as a share of the figure's width.
 const PROFILE = 0.05;
 const SHORTEST_PROFILE = 30;
 const LONGEST_PROFILE = 40;
@@ -30,7 +30,7 @@ const SMALLEST_NUMBER = 11;
  * @param {Arranged} arranged
  * @param {number} width
  * @param {boolean} withProfiles
- * @param {Arranged[]} beside maps side by side, this one included; each has room for the longest label of any
+ * @param {Arranged[]} beside all maps side by side, including this one; each gets room for the longest label of all
  */
 export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
   const { rows, columns } = arranged;
@@ -52,8 +52,8 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   const columnAngle = upright ? -Math.PI / 2 : COLUMN_ANGLE;
   const top = Math.round(24 + columnBand * Math.sin(-columnAngle) + 8);
   const cellWidth = cellBeside(Math.max((narrow ? 8 : LEGEND) + profile, upright ? 0 : leaning));
-  // Cells are nearly square, and the whole map fits on a screen below its controls. But rows are not too low for a
-  // label, as long as there is room for all labels.
+  // Cells are nearly square, and the whole map fits on the screen below its controls. Rows are high enough for a label
+  // if there is room for all labels.
   const room = Math.max(480 / rows.length, Math.min(600 / rows.length, LABEL_SIZE + 2));
   const cellHeight = Math.max(Math.floor(Math.min(room, Math.max(cellWidth, 22), 50)), 4);
   const crowded = cellWidth < LABEL_SIZE + 3;
@@ -61,7 +61,7 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   return {
     left, top, columnSize, cellWidth, cellHeight, columnBand, width, narrow, profile, margin: MARGIN, small: SMALL_SIZE,
     smallest: SMALLEST_NUMBER, rowSize: LABEL_SIZE, columnAngle,
-    // On a page, the whole name appears below the map when the user points at a shortened one.
+    // Outside lecture mode, pointing at a shortened label shows the whole label below the map.
     least: LABEL_SIZE, leastMarked: LABEL_SIZE,
     right: left + cellWidth * columns.length,
     bottom: top + cellHeight * rows.length,
@@ -73,7 +73,8 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
 }
 
 /**
- * Returns n such that every n-th column has a label. For seconds of sound, n is a round number.
+ * Returns n such that every n-th column has a label. If the labels are seconds of audio, labelled columns are a round
+ * number of seconds apart.
  * @param {Label[]} columns
  * @param {number} least
  */
@@ -91,11 +92,11 @@ function labelStep(columns, least) {
 export const longestLabel = (side) => Math.max(...side.map(({ label }) => textWidth(label, LABEL_SIZE, true)));
 
 /**
- * Returns the row labels to draw. Decoder steps have full names if the longest name fits, else only their two words.
- * A name cut in the middle would hide both words.
+ * Returns the row labels to draw. Decoder steps have full labels if the longest one fits; otherwise, only their two
+ * words. A full label cut in the middle would hide both words.
  * @param {Label[]} rows
  * @param {number} room
- * @param {number} size that they are written in
+ * @param {number} font size
  * @returns {Label[]}
  */
 export function namedRows(rows, room, size = LABEL_SIZE) {

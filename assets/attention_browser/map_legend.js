@@ -9,12 +9,13 @@ import { LEGEND_BELOW } from "./map_geometry.js";
 /** @import { Figure } from "./map.js" */
 /** @import { MapGeometry } from "./map_geometry.js" */
 
-// The scale of a mask, whose cells are allowed or masked; its legend has two boxes of this size, this far from the edge.
+// A mask has this scale. Its cells are allowed or masked, and its legend has two boxes: BOX is their size, BOXES their
+// distance from the right edge.
 const ALLOWED = "allowed";
 const [BOX, BOXES] = [14, 70];
 
 /**
- * Returns the scale of the colours; differences have a scale of their own.
+ * Returns the name of the colour scale. Differences have their own scale.
  * @param {Arranged} arranged
  * @param {Pick<Choice, "scale">} choice
  */
@@ -34,7 +35,7 @@ export function drawLegend(surface, geometry, { arranged, choice, shades, theme,
   }
   const marks = [0, 0.25, 0.5, 0.75, 1].map((place) => (
     { place, number: typeset(fromScale(place, scaleOf(arranged, choice), arranged.largest), 2) }));
-  // Shades are whole pixels. In a saved SVG, the background would shine through between narrower ones.
+  // Each shade is a whole pixel wide. In a saved SVG, the background would show between narrower shades.
   /** @type {(place: number) => Colour} */
   const shadeAt = (place) => shades[Math.round(place * (SHADES - 1))];
   if (geometry.narrow) {
@@ -57,7 +58,7 @@ export function drawLegend(surface, geometry, { arranged, choice, shades, theme,
 }
 
 /**
- * Draws the legend of a mask, which has two values: a box and a name for each.
+ * Draws the legend of a mask: a box and a name for each of its two values.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Pick<Figure, "shades" | "theme">} figure

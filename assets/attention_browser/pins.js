@@ -16,7 +16,7 @@ export function pinnedIn(choice, arranged) {
 }
 
 /**
- * Returns the pinned row and the pinned column, each if it is the only one.
+ * Returns the pinned row and column. Each is undefined unless exactly one is pinned.
  * @param {Pinned} selected
  * @returns {Place}
  */
@@ -25,7 +25,7 @@ export function pinnedCell({ rows, columns }) {
 }
 
 /**
- * Returns the pinned tokens after a click, which pins or unpins the clicked place. With `add`, the other pins stay.
+ * Returns the pinned tokens after a click. The click pins or unpins the clicked place. With `add`, the other pins stay.
  * @param {Pick<Choice, "rows" | "columns">} choice
  * @param {Pick<Arranged, "rows" | "columns">} arranged
  * @param {Place | null} hit

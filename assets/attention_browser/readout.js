@@ -1,4 +1,4 @@
-// Sentences about the figures: about a cell, a row, a column, or the sum of several.
+// Writes sentences about a cell, a row, a column, or the sum of several.
 
 import { SCALES } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
@@ -125,8 +125,8 @@ export function notesOf(choice, selected) {
 }
 
 /**
- * Returns all heads of all layers. The head that looks most from a cell's row to its column is first. The list is empty
- * without a cell, or if the cell is masked.
+ * Returns all heads of all layers, sorted by their weight from a cell's row to its column, the largest first. The list
+ * is empty without a cell, or if the cell is masked.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} at

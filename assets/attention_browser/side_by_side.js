@@ -25,9 +25,10 @@ const SIDE_HINTS = {
   touch: "Tap a cell to read it in all maps.",
   keys: "Arrow keys read a cell in all maps.",
 };
-// Width of a map in a saved picture, in CSS pixels; narrower maps are drawn below each other.
+// Minimum width of maps side by side in a saved picture, in CSS pixels. With less room, they are drawn below each
+// other.
 const SMALLEST_SIDE = 320;
-// Room between maps below each other in lecture mode, in CSS pixels.
+// Vertical gap between maps in lecture mode, in CSS pixels.
 const MAP_GAP = 8;
 export const SIDE_GAP = 16;
 const SIDE_TITLE = 24;
@@ -40,7 +41,7 @@ const SIDE_TITLE = 24;
  * }} SideMessage
  */
 /**
- * One of the maps, as it is drawn.
+ * One of the maps as drawn.
  * @typedef {{
  *   title: string, axes: AxisTitles, scale: string, measure: string, arranged: Arranged, canvas: HTMLCanvasElement,
  *   box: HTMLElement, geometry?: MapGeometry,
@@ -131,8 +132,8 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * Returns the room in lecture mode: the rest of the screen, shared by maps that stand below each other. On a phone
-   * the page scrolls.
+   * Returns the room for a map in lecture mode: its share of the rest of the screen if maps are below each other. On a
+   * phone, the page scrolls instead.
    * @param {Side} side
    * @returns {{ width: number, height: number }}
    */
@@ -188,7 +189,7 @@ export class SideBySide extends PaintedComponent {
     };
   }
 
-  // For each map, the cell, row or column under the pointer.
+  // Describes the cell, row or column under the pointer in each map.
   described() {
     if (!this.hover) return SIDE_HINTS[this.input.kind];
     const { row, column } = this.hover;

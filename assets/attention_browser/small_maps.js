@@ -1,4 +1,4 @@
-// The small maps of the grid, kept as a picture without frames.
+// The small maps of the grid, cached as an image without frames.
 
 import { CanvasSurface } from "../shared/surface.js";
 import { arrangementName } from "./arrangement.js";
@@ -8,10 +8,10 @@ import { drawGrid } from "./grid.js";
 export class SmallMaps {
   /** @type {HTMLCanvasElement} */
   picture;
-  /** @type {string | null} the settings that the picture shows */
+  /** @type {string | null} the settings with which the image was drawn */
   shown = null;
 
-  // The next call of `draw` draws all maps again.
+  // Makes the next call of `draw` draw all maps again.
   forget() {
     this.shown = null;
   }

@@ -3,8 +3,9 @@
 /** @import { Arranged, Label, Pinned } from "./arrangement.js" */
 
 /**
- * `rows` is a sum for every column, and `columns` a sum for every row. Each is null if nothing is pinned. `all` is the
- * sum of the cells where pinned rows and columns meet.
+ * Returns the sums. `rows` contains, for every column, the sum over the pinned rows, or is null without pinned rows.
+ * `columns` is the same for every row, over the pinned columns. `all` is the sum of the cells where pinned rows and
+ * columns meet.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */

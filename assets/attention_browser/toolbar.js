@@ -12,11 +12,11 @@ import { FILES, HTML } from "./exports.js";
 /** @import { Choice, KindHeader } from "./arrangement.js" */
 
 /**
- * Returns all controls; `reflect` shows the current choice.
+ * Returns all controls. Their method `reflect` shows the current choice.
  * @param {(part: Partial<Choice>) => void} change called with the changed part
  * @param {(head: number) => void} toggleHead adds or removes a head that is drawn as lines
  * @param {(format: string, options: SaveOptions) => unknown} save
- * @param {() => boolean} complete whether there is enough to save everything
+ * @param {() => boolean} complete whether the data for the HTML export has arrived
  * @param {() => void} showKeys
  */
 export function attentionToolbar(change, toggleHead, save, complete, showKeys) {

@@ -18,14 +18,14 @@ const SHEET = "";
 
 /** @type {("layer" | "head" | "rows" | "columns")[]} traits that Python reads and sets */
 const CHOSEN = ["layer", "head", "rows", "columns"];
-// Attribute that keeps Jupyter's shortcuts from the keys of an element.
+// Attribute that turns off Jupyter's keyboard shortcuts for an element.
 const SUPPRESSED = "data-lm-suppress-shortcuts";
 /** @type {Record<string, string>} */
 const TITLES = { encoder: "Encoder attention", decoder: "Masked attention", cross: "Cross attention" };
 
 /**
- * Returns whether the notebook around an element is dark: judged by the first background, which may be outside a shadow
- * root, or, without a background, by the text.
+ * Returns whether the notebook around an element is dark. The innermost background around the element decides, even if
+ * it is outside the shadow root. Without any background, the text colour decides.
  * @param {Element} within
  */
 function isDark(within) {
@@ -45,8 +45,9 @@ function render({ model, el }) {
   const host = element("div");
   el.append(host);
   const root = host.attachShadow({ mode: "open" });
-  // Keeps keys from the notebook, whose own commands use them: "m" would turn the cell into text. Notebook 7 takes keys
-  // before the widget sees them, unless the element has this attribute. Shortcuts such as Ctrl+S stay those of the notebook.
+  // Keeps key presses from the notebook, where they are commands: "m" would turn the cell into text. Notebook 7 handles
+  // keys before the widget receives them, unless the element has this attribute. Shortcuts such as Ctrl+S still reach
+  // the notebook.
   const keep = (/** @type {KeyboardEvent} */ event) => {
     const shortcut = event.ctrlKey || event.metaKey;
     host.toggleAttribute(SUPPRESSED, !shortcut);
@@ -82,7 +83,7 @@ function render({ model, el }) {
     /** @type {DataView} */
     const { buffer, byteOffset, byteLength } = model.get("messages")[kind];
     await browser.show(new Uint8Array(buffer, byteOffset, byteLength).slice());
-    // The first browser shows Python's choice; another kind opens with a head of its own.
+    // The first view shows the choice from Python. Another kind of attention opens with its own default head.
     if (first) follow();
     else tell(browser.choice);
   };

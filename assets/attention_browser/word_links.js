@@ -1,5 +1,5 @@
-// Finds the links from a word and to it, over all heads of a kind. Weights that exceed the usual weights of their head
-// most come first.
+// Finds the links from and to a word in all heads of one kind of attention. The links whose weight exceeds the head's
+// usual weight most come first.
 
 import { quote } from "../shared/direction.js";
 import { arrange, arrangementName, entryName, shownWeight } from "./arrangement.js";
@@ -19,7 +19,7 @@ const TOTALS = new WeakMap();
 
 /** @typedef {{ sum: number, count: number }} Total the sum of some weights, and their number */
 /**
- * A link of the word, in the head in which its weight exceeds the usual weight most.
+ * A link from or to the word, in the head in which its weight exceeds the usual weight most.
  * @typedef {Head & { row: number, column: number, weight: string, usual: number, excess: number }} WordLink
  */
 /**
@@ -28,10 +28,10 @@ const TOTALS = new WeakMap();
  */
 
 /**
- * Returns the links of the one row or column that is pointed at or pinned; null for a cell, and for differences. The
- * links leave out the word itself, its neighbours, punctuation, start and end symbols, and positional heads. The usual
- * weight of a head is its mean weight in the other rows at the same distance, or on the same column. The larger of the
- * two is subtracted.
+ * Returns the links of the row or column that is pointed at or pinned; null for a cell, and for differences. The links
+ * leave out the word itself, its neighbours, punctuation, start and end symbols, and positional heads. The usual weight
+ * of a head is its mean weight in the other rows at the same distance, or on the same column. The larger of the two is
+ * subtracted.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} word
@@ -71,8 +71,8 @@ export function wordLinks(data, choice, word) {
 }
 
 /**
- * Returns the largest excess over the usual weight in each head, among the links from a word and to it. The word is
- * given by the positions of its rows and columns. The result is null without a word, and for a word of another text.
+ * Returns in `lit` the largest excess over the usual weight in each head, among the links from and to a word. `word`
+ * contains the positions of its rows and columns. The result is null without a word, and for a word of another text.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {{ rows: number[], columns: number[] } | null} word
@@ -108,8 +108,8 @@ function usualWeight(arranged, row, column, same, shift) {
 }
 
 /**
- * Returns the totals of the visible weights on each column and, if rows and columns are the same text, at each distance.
- * They are kept, because each word that is pointed at needs all of them.
+ * Returns the totals of the visible weights on each column and, if rows and columns are the same text, at each
+ * distance. They are cached, because they are needed again for each word that the user points at.
  * @param {Arranged} arranged
  * @param {boolean} same whether rows and columns are the same text
  * @param {number} shift distance of a row's own word from the row
@@ -153,7 +153,7 @@ export function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
 }
 
 /**
- * Returns the heading of the list of links, which has one head for each word.
+ * Returns the heading of the list of links. The list contains one head for each word.
  * @param {Arranged} arranged
  * @param {Place} word a row or a column
  */

@@ -1,11 +1,12 @@
-// The score of the bets and of the questions in lessons, which stays in the browser. The first verdict on each counts.
+// Shows the user's score in bets and in lesson questions. The score is stored only in the browser. Only the first
+// answer to each question counts.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 
 const STORE = "attention-atlas-bets";
 const MARKS = /** @type {const} */ (["right", "close", "wrong"]);
-// Number of bets that are remembered; older bets are forgotten.
+// Maximum number of stored bets. The oldest ones are deleted.
 const MAX_BETS = 500;
 
 /** @returns {Record<string, string>} the mark of each bet */

@@ -1,4 +1,4 @@
-// Shows the attention of a step: as colours of the source sentence and of the tokens read, or as rows of every head.
+// Shows a step's attention: as colours of the source tokens and of the tokens read, or as one row per head.
 
 import { SHADES, tintedElement } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
@@ -18,7 +18,7 @@ const GUTTER = 56;
  * @param {string[]} labels
  * @param {number[]} weights
  * @param {Colour[]} shades
- * @param {"ltr" | "rtl"} direction of reading the tokens
+ * @param {"ltr" | "rtl"} reading direction
  */
 export function tintedTokens(title, labels, weights, shades, direction) {
   return element("div", { class: "row" }, element("h4", {}, title), element("div", { class: "tokens", role: "list", dir: direction },
@@ -28,8 +28,8 @@ export function tintedTokens(title, labels, weights, shades, direction) {
 }
 
 /**
- * Returns the attention of a step to the source and to the tokens read: the rows of the chosen head, or of the mean of
- * all. A layer has a head of that number in both kinds of attention. They are two heads, each with its own name.
+ * Returns a step's attention to the source and to the tokens read: the rows of the chosen head, or of the mean of all
+ * heads. The same layer and head numbers mean two different heads, one in cross attention and one in masked attention.
  * @param {Translation} translation
  * @param {Pick<StepsParams, "step" | "show" | "layer" | "head">} params
  */
@@ -68,7 +68,7 @@ function allHeads(choose) {
     const top = Math.min(80, longest) + 6;
     const block = translation.heads * LINE + 5;
     const surface = new CanvasSurface(canvas, width, top + translation.layers * block, window.devicePixelRatio);
-    // Labels that would overlap are left out; the readout has them all.
+    // Labels that would overlap are left out. The readout names every token.
     const every = Math.ceil(13 / cell);
     labels.forEach((label, index) => {
       if (index % every) return;
@@ -109,7 +109,7 @@ function allHeads(choose) {
 }
 
 /**
- * Returns the view of a step's attention: of the chosen head, of the mean or of every head.
+ * Returns the view of a step's attention: the chosen head, the mean of all heads, or every head.
  * @param {(part: Partial<StepsParams>) => void} choose
  */
 export function attentionRows(choose) {

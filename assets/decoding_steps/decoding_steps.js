@@ -22,7 +22,8 @@ import { candidates, translations } from "./what_if.js";
 /** @import { Decoded, StepsParams } from "./translation.js" */
 
 /**
- * Settings whose change makes the server decode again; the page shows all other changes with the data that it has.
+ * If one of these settings changes, the server decodes again. All other changes need only data that the page already
+ * has.
  * @type {(keyof Decoded)[]}
  */
 const DECODING_FIELDS = ["method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed"];
@@ -33,11 +34,11 @@ const WIDEST_PICTURE = 900;
 class DecodingSteps extends PaintedComponent {
   /** @type {ArrayBuffer | Uint8Array} the bytes as they arrived */
   bytes;
-  /** @type {Translation} the bytes, unpacked; missing until the first arrive */
+  /** @type {Translation} the unpacked bytes; undefined until the first message arrives */
   translation;
   /** @type {StepsParams} */
   params;
-  /** @type {Translation | null} the translation in the timeline and in the list */
+  /** @type {Translation | null} the translation that the timeline and the list show */
   filled = null;
   /** @type {Colour[]} */
   shades = shadesOf("viridis");
@@ -120,7 +121,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Moves to the next or previous step by clicker; returns whether there is one.
+   * Moves to the next or previous step when the lecturer presses the clicker. Returns whether there is such a step.
    * @param {number} by
    */
   step(by) {
@@ -144,7 +145,7 @@ class DecodingSteps extends PaintedComponent {
       this.decode({ suppressed: others });
       return;
     }
-    // Tokens that were forced from here on stay, up to the banned token.
+    // Tokens forced at this and later steps stay forced, up to the banned token.
     const forced = this.params.forced.slice(this.params.step);
     const remaining = forced.includes(token) ? forced.slice(0, forced.indexOf(token)) : forced;
     this.decode({ forced: [...this.before(), ...remaining], suppressed: [...suppressed, token].sort((a, b) => a - b) });
@@ -161,7 +162,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Sends the change to the server, which computes the result.
+   * Sends a request without further data to the server.
    * @param {"restart" | "read"} what
    */
   ask(what) {
@@ -181,8 +182,8 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Switches to another translation. The model then decides everything that is not forced, even if a translation was
-   * given.
+   * Requests another translation. The model chooses all tokens that are not forced, even if the user had entered the
+   * current translation.
    * @param {Partial<StepsParams>} part
    * @param {number} step
    */
@@ -248,7 +249,7 @@ class DecodingSteps extends PaintedComponent {
     const act = actions[event.key];
     const index = /^[0-9]$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1;
     const candidate = translation.steps[params.step]?.candidates[index];
-    // The space bar belongs to the button that has the focus. In the timeline, it plays or pauses.
+    // The space bar presses the focused button. In the timeline, it plays or pauses instead.
     if (event.key === " " && (event.target === this.root || this.timeline.contains(/** @type {Node} */ (event.target)))) {
       this.player.toggle();
     } else if (candidate) {

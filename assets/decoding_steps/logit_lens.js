@@ -1,4 +1,4 @@
-// The logit lens: a line for each layer with the prediction that this layer makes (nostalgebraist 2020).
+// The logit lens: a table with the prediction of each layer (nostalgebraist 2020).
 
 import { quote } from "../shared/direction.js";
 import { element } from "../shared/element.js";
@@ -13,7 +13,7 @@ export function logitLens() {
     element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "after"),
       element("th", { scope: "col" }, "top guesses"), head)), body),
     element("p", { class: "note" },
-      "Each layer's output through the final norm and the output layer; the last is the model's own word."));
+      "Each layer's output, sent through the final norm and the output layer. The last layer gives the model's own prediction."));
   /** @type {(translation: Translation, step: number) => void} */
   const reflect = (translation, step) => {
     const { layers, out, id } = translation.steps[step];

@@ -8,7 +8,7 @@ import { candidatesOf, probabilityOf, sentenceOfStep } from "./translation.js";
 /** @import { Colour, Theme } from "../shared/colours.js" */
 /** @import { Step, StepsParams, Translation } from "./translation.js" */
 
-// In CSS pixels: font sizes, line height, and the boxes of tokens with the space inside and between them.
+// Sizes in CSS pixels: fonts, line height, and token boxes with the space inside and between them.
 const STEP_PICTURE = { size: 14, small: 12, line: 20, box: 38, inside: 8, space: 5, gap: 14, bar: 16, name: 120, number: 56 };
 
 /**

@@ -15,7 +15,7 @@ export const STEP_KEYS = [
   ["h", "the least certain step"],
   ["1 to 9, 0", "take that candidate instead"],
   ["[ and ], comma and full stop", "another layer, another head"],
-  ["in the tree: arrows, Enter", "walk along it, continue from a box"],
+  ["in the tree: arrows, Enter", "move between boxes, continue from a box"],
   ["?", "this list"],
 ];
 
@@ -23,7 +23,7 @@ export const STEP_KEYS = [
 
 /**
  * Returns a labelled box for a number; `show` sets its value. If the step is 1, the box accepts whole numbers only.
- * Otherwise only the arrows use the step, and a typed number may lie between.
+ * Otherwise the step applies only to the arrows of the box, and users may type numbers between two steps.
  * @param {string} label
  * @param {{ min: number, max: number, step: number }} limits
  * @param {(value: number) => void} change
@@ -32,7 +32,7 @@ function number(label, { min, max, step }, change) {
   const box = element("input", { type: "number", "aria-label": label, min, max, step, onchange: () => {
     const typed = Number(box.value);
     const possible = box.value !== "" && typed >= min && typed <= max && (step < 1 || Number.isInteger(typed));
-    // The number is rounded to the digits that the URL keeps. An invalid number is replaced by the last valid one.
+    // The number is rounded to as many digits as the URL stores. An invalid number is replaced by the last valid one.
     box.value = String(possible ? Math.round(1e6 * typed) / 1e6 : shown);
     if (possible) change(Number(box.value));
   } });

@@ -14,7 +14,7 @@ export const STEP_DURATION = 1000;
 /** @typedef {{ shades: Colour[], text: string }} StepsTheme */
 
 /**
- * Returns a button for each step; `mark` marks the current one.
+ * Returns a row with a button for each step. Its method `mark` marks the current step.
  * @param {(step: number) => void} go
  */
 export function timeline(go) {

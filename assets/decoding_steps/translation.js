@@ -9,23 +9,23 @@ import { weightOf } from "../shared/wire.js";
  * @typedef {[number, string, number]} Candidate
  */
 /**
- * One step, which wrote the token `id` with the label `out`. `layers` has the prediction of each layer alone, and the
- * log-probability that the layer gives to that token.
+ * One decoding step. It wrote the token `id`, whose label is `out`. `layers` contains each layer's own candidates, and
+ * the log-probability that the layer gives to the written token.
  * @typedef {{
  *   id: number, out: string, logProb: number, rank: number, entropy: number, forced: boolean, candidates: Candidate[],
  *   layers: { candidates: Candidate[], logProb: number }[],
  * }} Step
  */
 /**
- * A node of the search tree; `parent` is an index, `penalised` the score with the length penalty.
+ * A node of the search tree. `parent` is the index of its parent, and `penalised` is its score with the length penalty.
  * @typedef {{
  *   parent: number | null, step: number, id: number, rank: number, label: string, logProb: number, score: number,
  *   penalised: number, fate: "alive" | "ended" | "pruned" | "unfinished",
  * }} TreeNode
  */
 /**
- * The beam's search tree. `best` are the nodes of the translation, and `cutoffs` the last score of each step that
- * survived. `rows` is the attention of one node, and `left` the number of nodes that were not sent.
+ * The beam's search tree. `best` lists the nodes of the translation. `cutoffs` contains the lowest surviving score of
+ * each step. `rows` is the attention of one node. `left` is the number of nodes that were not sent.
  * @typedef {{
  *   nodes: TreeNode[], best: number[], cutoffs: number[], left: number,
  *   rows: { node: number, whose: string, cross: number[], decoder: number[] } | null,
@@ -39,13 +39,13 @@ import { weightOf } from "../shared/wire.js";
  * }} Decoded
  */
 /**
- * The decoding settings and the user's view; `node` is 1-based, and 0 stands for no node.
+ * The decoding settings and the user's view. `node` is 1-based; 0 means no node.
  * @typedef {Decoded & {
  *   step: number, show: string, node: number, search: boolean, layer: number, head: number,
  * }} StepsParams
  */
 /**
- * A visited translation: the part that it shares with the first translation, and the part that differs.
+ * A visited translation. `common` is the beginning that it shares with the first translation; `own` is the rest.
  * @typedef {{
  *   common: string, own: string, current: boolean, read: boolean, how: string, logProb: number, count: number,
  *   params: Decoded, parts: number | null,
@@ -66,7 +66,8 @@ import { weightOf } from "../shared/wire.js";
 export const NATS = (value) => typeset(value, 2);
 
 /**
- * Returns a probability with four decimals, or as a power of ten if these would all be 0, because no probability is 0.
+ * Returns a probability with four decimals, or as a power of ten if all four would be 0, because no probability is
+ * exactly 0.
  * @param {number} logProb
  */
 export function probabilityOf(logProb) {
@@ -75,7 +76,7 @@ export function probabilityOf(logProb) {
 }
 
 /**
- * Returns a probability as a label, with the full number in the text that appears under the pointer.
+ * Returns a probability with two decimals, for labels whose tooltip shows more decimals.
  * @param {number} logProb
  */
 export function roughProbability(logProb) {
@@ -85,8 +86,8 @@ export function roughProbability(logProb) {
 
 export class Translation {
   /**
-   * @param {{ header: TranslationHeader, codes: Uint16Array }} message `codes` has the rows of every head and then of
-   *   the mean of all heads, first for the decoder and then for the source
+   * @param {{ header: TranslationHeader, codes: Uint16Array }} message `codes` contains the rows of each head and
+   *   then of the mean of all heads: first for masked attention, then for cross attention
    */
   constructor({ header, codes }) {
     this.id = header.id;
@@ -112,8 +113,8 @@ export class Translation {
   }
 
   /**
-   * Returns weights of the decoder at a step.
-   * @param {number} plane layer * heads + head; the last is the mean
+   * Returns the weights of masked attention at a step.
+   * @param {number} plane layer * heads + head; the last plane is the mean of all heads
    * @param {number} step
    */
   decoderRow(plane, step) {
@@ -123,8 +124,8 @@ export class Translation {
   }
 
   /**
-   * Returns weights of the cross-attention at a step.
-   * @param {number} plane as for the decoder
+   * Returns the weights of cross attention at a step.
+   * @param {number} plane as in `decoderRow`
    * @param {number} step
    */
   crossRow(plane, step) {
@@ -142,14 +143,14 @@ export class Translation {
   }
 
   /**
-   * Returns the index of the plane to show; the mean if all heads are shown.
+   * Returns the index of the plane to show. If all heads are shown, it is the plane of their mean.
    * @param {Pick<StepsParams, "show" | "layer" | "head">} params
    */
   plane({ show, layer, head }) {
     return show === "head" ? layer * this.heads + head : this.planes - 1;
   }
 
-  // The step at which the two most likely tokens are closest to each other.
+  // The step at which the two most likely tokens have the most similar probabilities.
   get hesitation() {
     const gaps = this.steps.map(({ candidates: [first, second] }) => Math.exp(first[2]) - Math.exp(second?.[2] ?? -99));
     return gaps.indexOf(Math.min(...gaps));
@@ -165,8 +166,8 @@ export class Translation {
 }
 
 /**
- * Returns the most likely tokens of a step, followed by the token it took, if that is not one of them. A token that was
- * sampled or forced may have a much lower rank.
+ * Returns the most likely tokens of a step, followed by the written token if it is not one of them. A sampled or forced
+ * token may have a much lower rank.
  * @param {Step} step
  * @returns {Candidate[]}
  */
@@ -188,7 +189,7 @@ export function sentenceOfStep(translation, step) {
   if (rank > 1) return `It took ${quote(out)} (${probabilityOf(logProb)}); ${named(first)} was more likely.`;
   const torn = (most - next < 0.2 && most < 0.6) || (step === translation.hesitation && most < 0.9);
   if (torn) return `It hesitates between ${named(first)} and ${named(second)}.`;
-  // The probability as written, with two decimals.
+  // 0.895 is displayed as 0.90.
   if (most >= 0.895) return `It is sure: ${named(first)}.`;
   if (entropy > 2) {
     return `It prefers ${named(first)}, but the rest is spread over many alternatives (entropy ${entropy.toFixed(2)} nats).`;

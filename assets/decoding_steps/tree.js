@@ -1,4 +1,4 @@
-// Draws the search tree of the beam. Each step is a column, with its expansions in order of score, the best on top.
+// Draws the search tree of the beam. Each step is a column of expansions, sorted by score with the best at the top.
 
 import { checkbox } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";
@@ -14,8 +14,8 @@ import { NATS, probabilityOf } from "./translation.js";
 export const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
 
 /**
- * Returns the place of every node: its column is its step, its row is its place among the shown nodes of that step. It
- * is null if the node is not shown.
+ * Returns the column and row of every node, or null for a hidden node. The column is the node's step. The row is its
+ * rank among the visible nodes of that step.
  * @param {Pick<TreeNode, "step" | "fate">[]} nodes
  * @param {boolean} pruned whether pruned nodes are shown
  */
@@ -31,7 +31,7 @@ export function treePlaces(nodes, pruned) {
 }
 
 /**
- * Returns the nodes from the first step to this one.
+ * Returns the nodes on the path from the first step to this node.
  * @param {TreeNode[]} nodes
  * @param {number} index
  * @returns {TreeNode[]}
@@ -42,7 +42,7 @@ export function pathTo(nodes, index) {
 }
 
 /**
- * Returns the node that an arrow key moves to. Nodes count from 1 here, and 0 stands for no node.
+ * Returns the node that an arrow key moves to. Node numbers are 1-based here; 0 means no node.
  * @param {SearchTree} tree
  * @param {number} chosen
  * @param {string} key
@@ -82,8 +82,8 @@ export function tree({ look, follow }) {
   const scroll = element("div", { class: "tree-scroll", onscroll: () => place() }, picture);
   const part = element("section", { class: "tree" }, element("h4", {}, "The tree of the ", term("beam", "hypothesis")),
     element("p", { class: "note" }, "One column per step. A box shows the token, its probability (left) and its score "
-      + "(right): the sum of the log-probabilities from the start up to it, in nats. The best score is at the top. "
-      + "Thick: what was written. Dashed: pruned. Filled: ended. Click a box, or walk with the arrow keys."),
+      + "(right): the sum of the log-probabilities up to this token, in nats. The best score is at the top. "
+      + "Thick boxes were written, dashed boxes were pruned, and filled boxes end the sentence. Click a box, or use the arrow keys."),
     element("div", { class: "checks" }, pruned, more), turning, scroll, readout);
   pruned.box.checked = true;
   /** @type {Translation} */
@@ -137,7 +137,7 @@ export function tree({ look, follow }) {
     picture.setAttribute("height", String(most + NODE.height + 4));
     picture.setAttribute("aria-label", `The tree of the beam: ${steps} steps, ${nodes.length} expansions. `
       + "The left and right arrows follow a hypothesis, up and down compare within a step; Enter continues from there.");
-    more.textContent = unsent ? ` (the best of it; ${unsent} further expansions ranked lower)` : "";
+    more.textContent = unsent ? ` (only the best expansions; ${unsent} others ranked lower)` : "";
     const onBest = new Set(best);
     const edges = svgElement("g", { class: "edges" });
     const boxes = svgElement("g", {});
@@ -183,7 +183,7 @@ export function tree({ look, follow }) {
     const node = nodes[chosen - 1];
     const why = {
       pruned: node.score < cutoffs[node.step]
-        ? `pruned: its score is below ${NATS(cutoffs[node.step])}, the last that survived`
+        ? `pruned: its score is below ${NATS(cutoffs[node.step])}, the lowest that survived`
         : "pruned: it ends the sentence, but ranked too low to survive",
       alive: "survived", ended: "ended here", unfinished: "good enough to continue, but the search was over",
     }[node.fate];

@@ -1,4 +1,4 @@
-// Shows alternatives: the candidates of a step, which the user takes or bans, a box to type another one, and the
+// Shows alternatives: the candidates of a step, which the user can take or ban, a box for typing another token, and the
 // visited translations.
 
 import { keepingFocus } from "../shared/controls.js";
@@ -10,7 +10,7 @@ import { candidatesOf, NATS, probabilityOf, roughProbability } from "./translati
 /** @import { Candidate, Decoded, Translation, Visited } from "./translation.js" */
 
 /**
- * Returns the list of the candidates of a step.
+ * Returns the list of a step's candidates.
  * @param {{ take: (token: number) => void, ban: (token: number) => void, type: (text: string) => void }} act
  */
 export function candidates({ take, ban, type }) {
@@ -58,7 +58,7 @@ export function candidates({ take, ban, type }) {
     const listed = candidatesOf(translation.steps[step]);
     list.replaceChildren(...listed.map((each, index) => candidate(each, index, { id, banned })));
     const sum = likeliest.reduce((total, each) => total + Math.exp(each[2]), 0);
-    const these = listed.length > likeliest.length ? `The last one has rank ${rank}; the ${likeliest.length} above it` : "These";
+    const these = listed.length > likeliest.length ? `The last one has rank ${rank}. The ${likeliest.length} above it` : "These";
     covered.replaceChildren(`${these} cover ${(100 * sum).toFixed(1)}% of the probability; the `,
       term("entropy", "entropy"), ` of all is ${entropy.toFixed(2)} `, term("nats", "nats"), ".");
   });
@@ -66,8 +66,8 @@ export function candidates({ take, ban, type }) {
 }
 
 /**
- * Returns all visited translations, the first one on top. Each shows the part from where it differs from the first.
- * Below are the forced and the suppressed tokens.
+ * Returns the list of visited translations, the first one on top. In the others, the part that differs from the first
+ * is marked. The forced and the banned tokens are below the list.
  * @param {{
  *   follow: (params: Decoded, parts: number | null) => void, readElsewhere: () => void, release: () => void,
  *   allow: (token: number) => void,
@@ -105,7 +105,9 @@ export function translations({ follow, readElsewhere, release, allow }) {
     if (own.top < room.top) list.scrollTop -= room.top - own.top + 4;
   }
 
-  /** @type {(busy: boolean) => void} disables the use on other pages while the server computes another translation */
+  /**
+   * @type {(busy: boolean) => void} disables the button for other pages while the server computes another translation
+   */
   const wait = (busy) => { elsewhere.disabled = busy; };
 
   /** @type {(translation: Translation) => void} */

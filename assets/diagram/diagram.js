@@ -1,6 +1,6 @@
-// Draws the Transformer; the boxes are links to the pages. On the first page it is large and has three maps of
-// attention. The user's sentence and its translation are with it, and a chosen word lights up its path through the
-// drawing. On the page Inside a layer, the boxes are the parts of the model that the page explains.
+// Draws the Transformer, whose boxes are links to pages. On the first page, the drawing is large and contains three
+// attention maps. The user's sentence and its translation are above it, and the path of a chosen word lights up. On the
+// page Inside a layer, the boxes are the parts of the model that the page explains.
 
 import { isolatedIfMirrored } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
@@ -18,7 +18,7 @@ import { before, placesOf } from "./story_links.js";
 
 /** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
 
-// Parts of the model, stacked as in the paper: name of the part, label, place.
+// Parts of the model, stacked as in the paper. Each has a name, a label, and its position (x, y).
 const PARTS_WIDTH = 330;
 const PARTS_HEIGHT = 148;
 /** @type {[string, string, number, number][]} */
@@ -112,7 +112,8 @@ class Diagram extends Component {
     // A hidden drawing in lecture mode has no width.
     const room = this.root.clientWidth || MIN_WIDTH;
     const places = room < MIN_WIDTH ? STACKED : SIDE_BY_SIDE;
-    // The drawing follows the theme without being redrawn, and redrawing it would lose the focus.
+    // The drawing is not redrawn for another theme. Its colours follow the theme anyway, and redrawing would lose the
+    // focus.
     const message = JSON.stringify([{ ...data, asked: null }, "kinds" in data ? places : null]);
     if (message === this.message) {
       this.story.drawLines();

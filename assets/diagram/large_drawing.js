@@ -17,10 +17,10 @@ import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
  *   kinds: { encoder: AttentionBox, decoder: AttentionBox, cross: AttentionBox } }} DrawingMessage
  */
 
-// The large drawing has columns for the encoder and the decoder, read from the bottom up. They are side by side, or on
-// a phone with the decoder on top. `down` is how far the encoder is below its place beside the decoder.
-// `aside` is where the path from the encoder to the decoder's cross-attention runs: between both, or around the
-// outside.
+// The large drawing has a column for the encoder and one for the decoder, both read from the bottom up. The columns are
+// side by side or, on a phone, stacked with the decoder on top. `down` is how much lower the encoder is drawn when
+// stacked. `aside` is the x position of the path from the encoder to the decoder's cross-attention: between the
+// columns, or to the right of both.
 const COLUMN = 360;
 const ENCODER_LEFT = 40;
 /** @typedef {{ width: number, height: number, decoderLeft: number, down: number, aside: number, longest: number }} Places */
@@ -28,8 +28,8 @@ const ENCODER_LEFT = 40;
 export const SIDE_BY_SIDE = { width: 940, height: 530, decoderLeft: 540, down: 0, aside: 470, longest: 440 };
 /** @type {Places} */
 export const STACKED = { width: 440, height: 880, decoderLeft: ENCODER_LEFT, down: 350, aside: 424, longest: 400 };
-// The bottom of the frames around a layer, and the room that a sub-layer takes in addition to its own height. That room
-// is for its norm, and for the place where its residual connection is added.
+// The bottom of the frame around a layer, and the room that a sub-layer needs above its own height. That room is for
+// the norm and for the addition of the residual connection.
 const BOTTOM = 436;
 const LAYER_MARGIN = 48;
 const BAR = 28;
@@ -37,13 +37,13 @@ const BAR = 28;
 export const MIN_WIDTH = 620;
 const MAP = 64;
 const ATTENTION = 76;
-// Comes before the tokens that the decoder has read.
+// Label in front of the tokens that the decoder has read.
 export const PREFIX_LABEL = "written so far: ";
 // The font size in lecture mode: twenty points on a screen of 1024 pixels.
 const LECTURE_FONT_SIZE = 25.6;
 
 /**
- * Returns a box of attention: a real map, the two sides that it relates, and the name of its head.
+ * Returns an attention box, with the map of a real head and the head's name.
  * @param {string} page
  * @param {number} left
  * @param {number} top
@@ -99,7 +99,7 @@ function sentenceLine(string, left, top, style, size, longest, side = "") {
 }
 
 /**
- * Returns the layer norm of a sub-layer or of a stack. In lecture mode its name would be too small to read.
+ * Returns the drawing of a layer norm. It is empty in lecture mode, where the label would be too small to read.
  * @param {number} middle
  * @param {number} y
  * @param {boolean} large
@@ -110,9 +110,9 @@ function normPill(middle, y, large) {
 }
 
 /**
- * Returns the drawing of a layer: its sub-layers from the bottom up, each with its residual connection. The norm stands
- * before a sub-layer or, in post-norm models, after the sum. A pre-norm stack ends in a norm of its own; a post-norm
- * stack has just been normalised. Norms are drawn last, over the arrows.
+ * Returns the drawing of a layer: its sub-layers from the bottom up, each with its residual connection. A norm precedes
+ * each sub-layer or, in post-norm models, follows each addition. A pre-norm stack also ends with a norm. Norms are
+ * drawn last, over the arrows.
  * @param {number} left
  * @param {DrawingMessage} data
  * @param {[number, (top: number) => Node][]} parts height and box of each
@@ -158,7 +158,7 @@ function again(box) {
 }
 
 /**
- * Returns the arrows that light up for a chosen word.
+ * Groups arrows that light up when a word is chosen.
  * @param {SVGElement} arrows
  */
 const way = (arrows) => svgElement("g", { class: "way" }, arrows);

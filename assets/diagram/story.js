@@ -1,4 +1,4 @@
-// Shows a sentence and its translation. Choosing a word shows its strongest links over all heads of all kinds of
+// Shows a sentence and its translation. Choosing a word shows its strongest links among all heads of all kinds of
 // attention.
 
 import { ARROWS, clamped } from "../shared/controls.js";
@@ -12,10 +12,10 @@ import { addressOf, KINDS, linkSentence, percent, rowAddress } from "./story_lin
 
 /** @type {SideName[]} */
 const SIDES = ["source", "target"];
-/** @type {Word} stands for the word that the page opens with */
+/** @type {Word} means the word that is chosen when the page opens */
 export const FIRST_WORD = { side: "source", at: -1 };
 const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
-const MEASURED = "Listed first are the words that a head looks at more than it usually does. Heavier weights may be missing. ";
+const MEASURED = "The words that a head looks at more than usual come first. Larger weights may be missing. ";
 
 export class Story {
   /** @type {StoryMessage} */
@@ -24,7 +24,7 @@ export class Story {
   key;
   /** @type {Word | null} */
   word = null;
-  /** @type {Word | null} the chosen word, which is shown again when the pointer leaves */
+  /** @type {Word | null} the chosen word, which is shown again when the pointer leaves another word */
   kept = null;
 
   /**
@@ -63,7 +63,7 @@ export class Story {
   }
 
   /**
-   * Shows the word in the URL; a word that does not exist stands for the word that the page opens with.
+   * Chooses the word given in the URL. If that word does not exist, chooses the word with which the page opens.
    * @param {Word} word
    */
   choose(word) {
@@ -165,12 +165,12 @@ export class Story {
     this.stopAt(this.listed()[0]);
   }
 
-  /** @returns {HTMLElement[]} the listed links, which are one stop of the Tab key */
+  /** @returns {HTMLElement[]} the listed links; the Tab key stops at only one of them */
   listed() {
     return [...this.panel.querySelectorAll("ol a, .further")].filter((link) => link instanceof HTMLElement);
   }
 
-  /** @param {HTMLElement | undefined} link that the Tab key leads to */
+  /** @param {HTMLElement | undefined} link at which the Tab key stops */
   stopAt(link) {
     for (const one of this.listed()) one.tabIndex = one === link ? 0 : -1;
   }
@@ -192,7 +192,7 @@ export class Story {
   }
 
   /**
-   * Says how many more links there are, and why the listed shares do not add up to 100%.
+   * Returns a note on how many more links there are, and why the listed shares do not add up to 100%.
    * @param {Word} word
    */
   noteOnLooks({ side, at }) {
@@ -207,10 +207,10 @@ export class Story {
       return [link, ". "];
     });
     return element("p", { class: "measured" }, ...more.flat(), "There is no single answer: each ",
-      term("head", "head"), " looks for something else. Within one head, a row adds up to 100%.");
+      term("head", "head"), " looks for something different. Within one head, a row adds up to 100%.");
   }
 
-  // Draws a line for each link: over the English words, under the German ones, and between both.
+  // Draws a line for each link: above the source words, below the target words, or between the two.
   drawLines() {
     const { stage } = this;
     this.lines.setAttribute("viewBox", `0 0 ${stage.clientWidth} ${stage.clientHeight}`);
@@ -223,7 +223,7 @@ export class Story {
       const bend = kind === "cross" ? (endY - startY) / 2 : (up ? -1 : 1) * (16 + 44 * far / (far + 200));
       const path = `M${from.middle} ${startY}C${from.middle} ${startY + bend} ${to.middle} ${endY + (kind === "cross" ? -bend : bend)} `
         + `${to.middle} ${endY}`;
-      // The share is written at the other word, where no two lines meet.
+      // The share is written at the linked word, because all lines meet at the chosen word.
       const place = { x: (looks ? to : from).middle, y: looks ? endY + (kind === "encoder" ? -12 : 12) : startY + (up ? -12 : 12) };
       return [svgElement("path", { class: `${kind}${looks ? "" : " looked"}`, d: path, "stroke-width": 1.5 + 5 * weight }),
         svgElement("text", { ...place, "text-anchor": "middle" }, percent(weight))];

@@ -1,12 +1,13 @@
-// The links of a story: their texts, and the addresses of the pages that show them.
+// The links between the words of two sentences: their texts, and the URL parameters of the pages that show them.
 
 import { quote } from "../shared/direction.js";
 
 /**
- * The words of a sentence. `words` has their labels, and `spoken` says which have letters. `rows` and `columns` have
- * the positions of each word's rows and columns. `alone` says whether a map of words has each row unchanged. `looks`
- * and `looked` have the numbers of the links from each word and to it; `more` counts further links from it. `across` is
- * the word of the other sentence with the most cross-attention, as the mean of all heads; -1 for none.
+ * The words of a sentence. Every list has an entry for each word. `words` is its label, and `spoken` says whether it
+ * contains a letter or a digit. `rows` and `columns` are the positions of its rows and columns. `alone` says whether it
+ * has its own row in a map of words. `looks` and `looked` are the indices of the links from and to the word, and `more`
+ * counts further links from it. `across` is the word of the other sentence with the most cross-attention, averaged over
+ * all heads; -1 for none.
  * @typedef {{
  *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
  *   looks: number[][], looked: number[][], more: Partial<Record<Kind, number>>[], across: number[],
@@ -14,7 +15,10 @@ import { quote } from "../shared/direction.js";
  */
 /** @typedef {"source" | "target"} SideName */
 /** @typedef {"encoder" | "decoder" | "cross"} Kind */
-/** @typedef {[kind: Kind, row: number, column: number, layer: number, head: number, weight: number]} Link counted from 0 */
+/**
+ * @typedef {[kind: Kind, row: number, column: number, layer: number, head: number, weight: number]} Link all numbers
+ * are zero-based
+ */
 /** @typedef {{ source: StorySentence, target: StorySentence, links: Link[], opens: number }} StoryMessage */
 /** @typedef {{ side: SideName, at: number }} Word */
 
@@ -53,7 +57,7 @@ export function placesOf(story, { side, at }) {
 }
 
 /**
- * Returns the part of a text before one of its words; "nothing yet" before the first.
+ * Returns the part of a text before one of its words, or "nothing yet" for the first word.
  * @param {string} text
  * @param {string[]} words
  * @param {number} at
@@ -65,7 +69,8 @@ export function before(text, words, at) {
 }
 
 /**
- * Returns the URL parameters of a word's row. They choose tokens if the row of words would include another word.
+ * Returns the URL parameters of a word's row. They show tokens instead of words if the word's row would include another
+ * word.
  * @param {StoryMessage} story
  * @param {Kind} kind
  * @param {number} row

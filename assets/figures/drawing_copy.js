@@ -14,7 +14,7 @@ const ATTRIBUTES = new Set(["id", "x", "y", "x1", "x2", "y1", "y2", "dx", "dy", 
 // Nested drawings and links become groups.
 const GROUPS = new Set(["svg", "a"]);
 const REFERENCES = ["clip-path", "marker-start", "marker-mid", "marker-end"];
-// Initial values of style properties: those that children inherit, and those that they do not.
+// Initial values of style properties that children inherit, and of those that they do not inherit.
 /** @type {Record<string, string>} */
 const INHERITED = {
   "fill": "rgb(0, 0, 0)", "fill-opacity": "1", "stroke": "none", "stroke-opacity": "1", "stroke-width": "1px",
@@ -27,14 +27,14 @@ const STYLES = Object.entries({ ...INHERITED, ...NOT_INHERITED });
 const COLOURS = { "fill": "fill-opacity", "stroke": "stroke-opacity", "stop-color": "stop-opacity" };
 // Factor by which a map of few pixels is enlarged.
 const MAP_DENSITY = 4;
-// A map with more cells is painted (pages/ui/charts/matrix.py), and saved as an image within the drawing.
+// A map with more cells is painted on a canvas (pages/ui/charts/matrix.py), and saved as an image within the drawing.
 const MAX_SHAPES = 2_000;
-// Layers that Plotly puts over a figure for the pointer.
+// Invisible layers with which Plotly tracks the pointer.
 const POINTER_LAYERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
 
 /**
- * Returns a copy that looks the same outside its page. It has styles as attributes, no classes, and only what ELEMENTS
- * and ATTRIBUTES allow.
+ * Returns a copy that looks the same outside its page. The copy has attributes instead of style sheets and classes, and
+ * only what ELEMENTS and ATTRIBUTES allow.
  * @param {SVGSVGElement} drawing
  * @param {Map<string, string>} recoloured
  */
@@ -123,7 +123,7 @@ function opaque(value) {
 }
 
 /**
- * Replaces thousands of cells by one lossless image. A file with as many shapes would take long to open.
+ * Replaces thousands of cells with one lossless image. A file with that many shapes would be slow to open.
  * @param {SVGGElement} cells
  * @param {Map<string, string>} recoloured
  */

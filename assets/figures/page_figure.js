@@ -1,4 +1,5 @@
-// Turns a figure on the page into a picture: of Altair, of Plotly, or a drawing or canvas of one of our components.
+// Turns a figure on the page into a picture. The figure may come from Altair or Plotly, or be a drawing or canvas of
+// one of our components.
 
 import { LIGHT_THEME, lightTheme, themeOf } from "../shared/colours.js";
 import { standalone } from "./drawing_copy.js";
@@ -9,19 +10,19 @@ import { layoutWidth } from "./svg_file.js";
 /** @import { SaveOptions } from "./save_menu.js" */
 /** @import { Picture } from "./svg_file.js" */
 
-// Timeout for a new layout of a figure, and the pause between two checks, in milliseconds.
+// Timeout for laying out a figure again, and the interval between two checks, in milliseconds.
 const LAYOUT_TIMEOUT = 5_000;
 const CHECK_INTERVAL = 120;
 // Half the width of the thickest line at the edge of a drawing.
 const STROKE = 2;
 
 /**
- * A component's own figure: an element that draws itself for a width. A width of null is the width on the screen.
+ * A component's own figure: an element that draws itself at a given width. Null means the width on the screen.
  * @typedef {HTMLElement & { picture?: (width: number | null, theme: Theme | null) => Promise<Picture> | Picture }} OwnFigure
  */
 
 /**
- * Takes the picture of the figure in a place, laid out for the chosen width.
+ * Lays out the figure in `place` at the chosen width, and passes its picture to `take`.
  * @param {HTMLElement} place
  * @param {string} name of the figure, if a component has several
  * @param {SaveOptions} options
@@ -53,7 +54,8 @@ export async function withPicture(place, name, options, light, take) {
 const isDark = (place) => themeOf(hostOf(place) ?? place).background !== LIGHT_THEME["--st-background-color"];
 
 /**
- * Runs `act` while one of our drawings, whose colours are names of theme colours, has those of the light theme.
+ * Runs `act` while one of our drawings has the colours of the light theme. Such drawings refer to theme colours by
+ * name.
  * @template Result
  * @param {SVGSVGElement} drawing
  * @param {boolean} light
@@ -73,7 +75,7 @@ function withLightColours(drawing, light, act) {
 }
 
 /**
- * Returns an element of a component that defines the theme's colours as variables.
+ * Returns an element within a component, where the theme's colours are defined as CSS variables.
  * @param {HTMLElement} place
  */
 function hostOf(place) {
@@ -107,7 +109,7 @@ function drawingsOf(place) {
 }
 
 /**
- * Runs `act` while the place has the requested width and its figure is drawn at that width.
+ * Runs `act` while `place` has the requested width and its figure is drawn at that width.
  * @param {HTMLElement} place
  * @param {number | null} width
  * @param {() => Promise<void>} act

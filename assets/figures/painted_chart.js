@@ -1,5 +1,4 @@
-// Copies a chart that Vega has painted on a canvas because it has thousands of cells. For the copy, Vega draws it as
-// SVG.
+// Copies a chart that Vega has painted on a canvas because it has thousands of cells. Vega draws the copy as SVG.
 
 /**
  * Returns the element in which Vega has painted its chart.
@@ -8,7 +7,7 @@
 export const paintedCanvas = (place) => place.querySelector("[data-testid=stVegaLiteChart] > canvas");
 
 /**
- * Runs `act` with the chart as Vega would draw it.
+ * Runs `act` with an SVG drawing of a painted chart.
  * @param {HTMLElement} painted
  * @param {(drawing: SVGSVGElement) => Promise<void>} act
  */
@@ -39,7 +38,7 @@ export async function withRedrawing(painted, act) {
 function paintedView(chart) {
   const key = Object.keys(chart).find((name) => name.startsWith("__reactFiber$")) ?? "";
   for (let fiber = /** @type {any} */ (chart)[key]; fiber; fiber = fiber.return) {
-    // Only function components keep a list of their hooks.
+    // Only function components have a list of hooks.
     for (let hook = fiber.memoizedState; hook && "next" in hook; hook = hook.next) {
       const found = [hook.memoizedState, hook.memoizedState?.current].find((value) => typeof value?.toSVG === "function");
       if (found) return found;

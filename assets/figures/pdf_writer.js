@@ -1,4 +1,5 @@
-// Writes an SVG document as PDF with jsPDF and svg2pdf.js, and embeds the letters it uses from fonts that allow this.
+// Writes an SVG document as PDF with jsPDF and svg2pdf.js. The PDF embeds the glyphs that it uses, from fonts whose
+// licences allow this.
 
 import "../vendor/jspdf.js";
 import "../vendor/svg2pdf.js";
@@ -12,11 +13,11 @@ import { base64 } from "./base64.js";
 /** @import { Server } from "../shared/mount.js" */
 
 const TEXT_FONT = "Source Sans 3";
-// This font has characters that the other font lacks: the space mark, and more scripts.
+// The fallback font, for the space mark and for scripts that the text font lacks.
 const OTHER_FONT = "DejaVu Sans";
 const POINTS_PER_PIXEL = 0.75;
 const POINTS_PER_MM = 72 / 25.4;
-// Pixels per CSS pixel for text that neither font has; such text becomes a picture.
+// Text that neither font can write becomes an image with this many pixels per CSS pixel.
 const TEXT_DENSITY = 6;
 
 /** @typedef {{ family: string, weight: string, data: string }} EmbeddedFont */
@@ -71,7 +72,7 @@ async function pdfOf(root, title, fonts) {
   const experiment = svg.querySelector("metadata");
   experiment?.remove();
   pdf.setProperties({ title, creator: "Attention Atlas", keywords: experiment?.textContent ?? "" });
-  // The document must be on the page to be measured, but is invisible there.
+  // The document is on the page so that it can be measured, but outside the visible area.
   const place = element("div", { style: "position: fixed; left: -99999px; top: 0" });
   document.body.append(place);
   place.append(svg);
@@ -85,8 +86,8 @@ async function pdfOf(root, title, fonts) {
 }
 
 /**
- * Gives every letter a font that has it. Text with a letter that no font has becomes a picture, as the browser draws
- * it.
+ * Assigns every letter a font that contains it. Text with a letter that is in neither font becomes an image drawn by
+ * the browser.
  * @param {SVGTextElement} text
  * @param {Map<string, Record<number, number>>} letters code points of each font
  */

@@ -22,14 +22,14 @@ export async function pngFile(picture, caption, options, density) {
   } else {
     drawWithCaption(picture, caption, options, (width, height) => new CanvasSurface(canvas, width, height, density));
   }
-  // Encodes at once, because `toBlob` waits for idle time, in Chromium up to seven seconds.
+  // Encodes synchronously. `toBlob` would wait until the browser is idle, in Chromium up to seven seconds.
   const png = canvas.toDataURL().split(",")[1];
   if (!png) throw new Error(`A picture of ${canvas.width} x ${canvas.height} pixels is too large: save it as SVG.`);
   return caption.experiment ? withText(fromBase64(png), `Comment\0${caption.experiment}`) : fromBase64(png);
 }
 
 /**
- * Returns the picture with a text, which begins with its keyword (PNG specification, tEXt).
+ * Returns the picture with an additional tEXt chunk. The text begins with its keyword (PNG specification).
  * @param {Uint8Array} png
  * @param {string} text ASCII
  */
@@ -61,7 +61,7 @@ function checksum(bytes) {
 }
 
 /**
- * Paints an SVG document. Its text is painted separately, because an image does not know the fonts of the page.
+ * Paints an SVG document. Its text is painted separately, because an image cannot use the page's fonts.
  * @param {HTMLCanvasElement} canvas
  * @param {Element} root
  * @param {number} density
@@ -104,7 +104,7 @@ async function imageOf(svg) {
 }
 
 /**
- * Returns a function that paints a text of a document that is currently on the page.
+ * Returns a function that paints a text element. The element must be on the page when this function is called.
  * @param {SVGTextElement} text
  * @param {number} density
  * @returns {(context: CanvasRenderingContext2D) => void}

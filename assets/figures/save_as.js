@@ -1,4 +1,4 @@
-// "Save as" below a figure of Altair or Plotly, or of one of our components.
+// The menu "Save as" below a figure from Altair, from Plotly or from one of our components.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";

@@ -1,4 +1,4 @@
-// The menu "Save as" of a figure: its format, its width, its caption and background, and its colours.
+// The menu "Save as" of a figure, with options for the format, width, caption, background and colours.
 
 import { checkbox, select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -20,9 +20,9 @@ const COPY_LINK = "Copy link";
 const chosenOptions = { column: "", caption: true, transparent: false, light: false };
 
 /**
- * Returns the menu, whose `root` opens and closes. `save` saves a figure and throws an error if it fails.
+ * Returns the menu. `save` saves a figure and throws an error if it fails.
  * @param {(format: string, options: SaveOptions) => unknown} save
- * @param {string[]} others formats in addition to those of pictures
+ * @param {string[]} others formats in addition to PICTURES
  * @param {(format: string) => boolean} can whether a format can be saved now
  * @param {string} label of its button
  */

@@ -8,11 +8,12 @@ import { themeOf } from "../shared/colours.js";
  * Makes an element a figure that can be saved.
  * @param {HTMLElement} root
  * @param {(width: number, theme: Theme) => Picture | Promise<Picture>} picture
- * @param {{ name?: string, widest?: number }} [options] its name if a place has several, and CSS pixels
+ * @param {{ name?: string, widest?: number }} [options] `name` tells apart several figures in one
+ *   place; `widest` is in CSS pixels
  */
 export function saveable(root, picture, { name = "", widest = Infinity } = {}) {
   root.dataset.figure = name;
-  /** @type {(width: number | null, theme: Theme | null) => Picture | Promise<Picture>} null: as on the screen */
+  /** @type {(width: number | null, theme: Theme | null) => Picture | Promise<Picture>} null means as on the screen */
   const asWanted = (width, theme) => picture(width ?? Math.min(root.clientWidth, widest), theme ?? themeOf(root));
   Object.assign(root, { picture: asWanted });
 }

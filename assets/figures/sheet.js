@@ -34,7 +34,7 @@ export class Sheet {
   }
 
   /**
-   * Boxes one after another in reading order, in as many rows as they need.
+   * Adds boxes in reading order, in as many rows as they need.
    * @param {{ wide: number, draw: (surface: Surface, left: number, top: number) => void }[]} boxes
    * @param {number} high
    * @param {number} space between them

@@ -6,7 +6,7 @@ import { SvgSurface } from "../shared/surface.js";
 /** @import { Surface } from "../shared/surface.js" */
 /** @import { SaveOptions } from "./save_menu.js" */
 
-// Width of a column and of the text in the two-column style of the ACL, in millimetres.
+// Column width and text width in the ACL's two-column style, in millimetres.
 /** @type {Record<string, number>} */
 const COLUMNS = { one: 77, two: 160 };
 // A picture for a column is laid out with this many CSS pixels per millimetre, so that labels of 13 pixels are 8 points
@@ -19,9 +19,8 @@ const CAPTION_SIZE = 13;
 const WIDER_FONT = 1.22;
 
 /**
- * A figure that can be drawn on any surface. `end` is its height in CSS pixels. A `vector` is the same figure as SVG,
- * for a figure that can be drawn on nothing else. `name` is the part of the file's name that says which part of the
- * figure this is.
+ * A figure that can be drawn on any surface. `end` is its height in CSS pixels. `vector` means that it can be drawn
+ * only as SVG. `name` is the part of the file name that identifies one of several figures.
  * @typedef {{
  *   geometry: { width: number }, draw: (surface: Surface) => void, end: number, theme: Theme, vector?: boolean, name?:
  * string, }} Picture

@@ -11,7 +11,7 @@ import { Component, mount } from "../shared/mount.js";
 import { galleryPicture } from "./picture.js";
 
 /**
- * The target of the link: a sentence, or only a head.
+ * The target of a link: a head, with or without a sentence.
  * @typedef {{ label: string, href: string }} Destination
  * @typedef {{ before: string, looking: string, after: string, direction: "ltr" | "rtl", words: { label: string, weight: number, aim: boolean }[] }} Strip
  * @typedef {Destination & Strip & { about: string }} ExampleCard
@@ -22,7 +22,10 @@ import { galleryPicture } from "./picture.js";
 const WIDEST = 760;
 // Number of frames in which a page may still grow after the user returns to it.
 const MAX_GROWING = 40;
-/** @type {{ top: number, back: boolean } | null} scroll position at the last followed link; whether Back followed */
+/**
+ * @type {{ top: number, back: boolean } | null} scroll position when a link was last followed, and whether the user
+ * then went back
+ */
 let left = null;
 addEventListener("popstate", () => { if (left) left.back = true; });
 
@@ -48,7 +51,7 @@ class HeadGallery extends Component {
   show({ exhibits, lecture = false }) {
     this.root.classList.toggle("lecture", lecture);
     const message = JSON.stringify(exhibits);
-    // Unchanged links are not drawn again, because a new copy would lose the focus.
+    // Unchanged links are not replaced, because the focused link would lose the focus.
     if (message === this.message) return;
     this.message = message;
     this.exhibits = exhibits;

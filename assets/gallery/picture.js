@@ -7,11 +7,11 @@ import { textWidth } from "../shared/ruler.js";
 /** @import { Colour, Theme } from "../shared/colours.js" */
 /** @import { ExhibitCard, Strip } from "./gallery.js" */
 
-// In CSS pixels: font size, line height, the words of a sentence and the gaps.
+// Sizes in CSS pixels: font, line height, word boxes, and gaps.
 const CARD = { size: 13, line: 18, word: 20, inside: 6, space: 3, gap: 14 };
 
 /**
- * Draws every exhibit below the one before.
+ * Draws the exhibits below each other.
  * @param {ExhibitCard[]} exhibits
  * @param {number} width including the edges
  * @param {Theme} theme

@@ -1,7 +1,7 @@
-// A board of switches, and the names of its heads, as in the URL.
+// A board of switches, and the names that its heads have in the URL.
 
 /**
- * A board. The maps of its heads are one picture, and each switch shows a part of it.
+ * A board of switches. `picture` contains the maps of all its heads; each switch shows a part of the picture.
  * @typedef {{ kind: string, title: string, layers: number, heads: number, picture: string }} Board
  */
 

@@ -1,6 +1,6 @@
 // Switches for all heads of the model: a board for each kind of attention, a row for each layer, a column for each
 // head. A switch shows its head's map. The numbers beside a row and above a column switch the whole row or column. One
-// board is open. Each of the others is one button that shows a picture of its board and opens it.
+// board is open. Each other board is a button that shows its picture and opens it.
 
 import { saveable } from "../figures/saveable.js";
 import { ARROWS, clamped, keepingFocus } from "../shared/controls.js";
@@ -23,11 +23,11 @@ class HeadSwitches extends Component {
   boards = [];
   /** @type {Set<string>} names as in the URL, such as cross.1.8 */
   off = new Set();
-  /** @type {string[]} states that were sent and are not yet answered */
+  /** @type {string[]} sent states that the server has not answered yet */
   sent = [];
   /** the data of the current boards */
   made = "";
-  /** the change to the heads that are off, in words */
+  /** what is done to the heads that are off, such as "off" */
   changed = "";
   /** the head that had the focus last; empty for none */
   current = "";
@@ -39,7 +39,7 @@ class HeadSwitches extends Component {
     super(parent, element("div", { class: "switches" }));
     /** @type {(text: string, title: string, onclick: () => void) => HTMLButtonElement} */
     const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
-    this.others = button("Only this", "Switch the other heads of its board off", () => this.keepCurrent());
+    this.others = button("Only this", "Switch off all other heads of the same board", () => this.keepCurrent());
     this.bar = element("div", { class: "bar" },
       button("All on", "Switch every head on", () => this.change([...this.off], false)),
       button("Invert", "Keep only the heads that are off now", () => this.invert()),

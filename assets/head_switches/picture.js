@@ -8,7 +8,7 @@ import { headNamesOfRow } from "./boards.js";
 /** @import { Surface } from "../shared/surface.js" */
 /** @import { Board } from "./boards.js" */
 
-// In CSS pixels.
+// Sizes in CSS pixels.
 const BOARD = { narrowest: 200, gap: 20, title: 24, label: 22, size: 13, space: 3 };
 // Pixels for each cell of a map. Programs would blur a smaller map.
 const PIXELS_A_CELL = 6;

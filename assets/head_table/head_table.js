@@ -11,7 +11,9 @@ const DIGITS = 3;
 /** @typedef {{ number: number, name: string, values: (number | string | null)[] }} HeadRow */
 
 export class HeadTable extends Component {
-  /** @type {string[][]} each column's measurement, and its part if it has several; the first column has the heads */
+  /**
+   * @type {string[][]} the measurement of each column, and its part if it has several; the first column names the heads
+   */
   columns;
   /** @type {HeadRow[]} rows whose first value is the head's number, for sorting */
   rows;

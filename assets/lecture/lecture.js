@@ -8,7 +8,7 @@ import { page } from "../shared/page.js";
 import { slidesDialog } from "./slides.js";
 /** @import { LectureAct, LectureMessage } from "./slides.js" */
 
-// Milliseconds that the controls stay on a presented page after the pointer has moved.
+// Milliseconds for which the controls stay visible after the pointer has moved.
 const CONTROLS_DURATION = 2500;
 // Keys that a clicker and a keyboard send in lecture mode.
 /** @type {Record<string, "next" | "previous" | "blank" | "code" | "leave">} */
@@ -30,7 +30,7 @@ const IN_CONTROL = "input, select, textarea, [contenteditable]";
 class Lecture extends Component {
   /** @type {LectureMessage | undefined} */
   data;
-  /** @type {number} the slide that was requested last, because a clicker is faster than a page */
+  /** @type {number} the last requested slide, because clicks arrive faster than pages load */
   wanted = 0;
   /** @type {number | undefined} */
   dozing;
@@ -66,7 +66,7 @@ class Lecture extends Component {
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);
-    // On a busy machine, early.js may run after this.
+    // On a busy machine, early.js may run after this constructor.
     page.clickerHeard = true;
     if (page.early) removeEventListener("keydown", page.early.hear, true);
     addEventListener("pointermove", this.onPointer);
@@ -129,8 +129,8 @@ class Lecture extends Component {
   }
 
   /**
-   * Switches the enlarged fonts of page.css on or off. Streamlit measures some sizes of a figure when it draws it, and
-   * removes a style sheet only after that.
+   * Switches the enlarged fonts of page.css on or off. A class switches them at once. Streamlit would remove a style
+   * sheet only after it has drawn and measured the next figure.
    * @param {boolean} lecture
    */
   reflectMode(lecture) {
@@ -149,7 +149,7 @@ class Lecture extends Component {
    * @param {number} by
    */
   step(by) {
-    // A lesson on a slide answers its question before the next slide comes.
+    // If the slide is a lesson with an open question, the first press reveals the answer.
     /** @type {HTMLButtonElement | null} */
     const show = document.querySelector(".st-key-lesson_show button");
     if (by > 0 && show) {
@@ -180,7 +180,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Shows the page again if a key is pressed on a blank screen. The key has no other effect.
+   * Ends the blank screen when a key is pressed. The key has no other effect.
    * @param {KeyboardEvent} event
    */
   uncover(event) {
@@ -195,7 +195,8 @@ class Lecture extends Component {
    * @param {EventTarget} target
    */
   belongsToControl({ key }, target) {
-    // The buttons of a lesson react to a clicker's keys; on a laptop without these keys, the arrow keys replace them.
+    // The buttons of a lesson react to a clicker's keys. Arrow keys do the same, for laptops without Page Up and Page
+    // Down.
     const clicked = /** @type {Record<string, string>} */ ({ ArrowRight: "PageDown", ArrowLeft: "PageUp" })[key];
     if (clicked && this.data?.stepped && !this.code.open && target instanceof Element && target.matches("body, button")) {
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: clicked, code: clicked, bubbles: true, cancelable: true }));

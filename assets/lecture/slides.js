@@ -12,7 +12,8 @@ import { element } from "../shared/element.js";
  * }} LectureMessage
  */
 /**
- * An action of the lecturer; slide numbers are 1-based. `by` moves a slide, or says from where a slide is opened.
+ * An action of the lecturer; slide numbers are 1-based. `by` is 1 or -1: the direction in which a slide is moved, or
+ * from which it is opened.
  * @typedef {{ what: string, slide?: number, by?: number, text?: string }} LectureAct
  */
 
@@ -22,7 +23,7 @@ import { element } from "../shared/element.js";
  */
 export function slidesDialog(act) {
   const list = element("ol", { class: "list" });
-  const none = element("p", {}, "There are none yet. “Add this page” keeps the page as it is now, with its sentence, head and step.");
+  const none = element("p", {}, "There are no slides yet. “Add this page” keeps the page as it is now, with its sentence, head and step.");
   const problem = element("p", { class: "problem", role: "alert" });
   /** @type {(label: string, onclick: () => void) => HTMLButtonElement} */
   const button = (label, onclick) => element("button", { type: "button", onclick }, label);
@@ -31,7 +32,7 @@ export function slidesDialog(act) {
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
   let data = /** @type {LectureMessage | null} */ (null);
-  // The data of the current list, and the button of a moved slide that keeps the focus.
+  // The data of the current list, and the pressed button of a moved slide, which keeps the focus.
   let made = "";
   let moved = /** @type {{ slide: number, label: string } | null} */ (null);
   const add = button("Add this page", () => act({ what: "add" }));
@@ -78,7 +79,7 @@ export function slidesDialog(act) {
     });
     else keepingFocus(list, "button, input", () => list.replaceChildren(...slides.map((shown, index) => item(shown, index, message))));
     made = pages;
-    // At the end of the list, only the other one of the two buttons is enabled.
+    // At either end of the list, one of the two Move buttons is disabled, so the other gets the focus.
     const buttons = moved ? [...list.children[moved.slide - 1].querySelectorAll("button:enabled[title^=Move]")] : [];
     const same = buttons.find((one) => one instanceof HTMLElement && one.title === moved?.label) ?? buttons[0];
     if (same instanceof HTMLElement) same.focus();
@@ -86,7 +87,7 @@ export function slidesDialog(act) {
     list.querySelectorAll("li").forEach((one, index) => one.classList.toggle("here", index + 1 === message.slide));
     problem.textContent = message.problem;
     none.hidden = slides.length > 0;
-    // Otherwise the first slide would have the focus when the dialog opens.
+    // Without slides, the button that adds one gets the focus when the dialog opens.
     add.autofocus = slides.length === 0;
     for (const one of [list, present, start, save]) one.hidden = slides.length === 0;
     // The URL is relative to the app's URL, which may be below any path.

@@ -1,4 +1,4 @@
-// The lecturer's view of a vote: the question with the QR code, the bars, and the model's own answer.
+// The lecturer's view of a vote: the question with the QR code, the result as bars, and the model's own answer.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
@@ -10,7 +10,8 @@ import { Component, mount } from "../shared/mount.js";
  */
 /** @import { ShownVote } from "../vote/phone.js" */
 
-// Milliseconds between two requests, so that the bars of a hundred phones rise in a few steps; and until a retry.
+// Milliseconds between two requests, and until a retry. The interval is long enough that the votes of a hundred phones
+// arrive in a few steps.
 const REQUEST_INTERVAL = 150;
 const RETRY_DELAY = 2000;
 

@@ -17,7 +17,7 @@ class Prose extends Component {
 
   /** @param {{ parts: (string | HeadLink)[] }} data */
   show({ parts }) {
-    // Unchanged links are not drawn again, because a new copy would lose the focus.
+    // Unchanged links are not replaced, because the focused link would lose the focus.
     if (JSON.stringify(parts) === this.message) return;
     this.message = JSON.stringify(parts);
     this.root.replaceChildren(...parts.map((part) => (typeof part === "string" ? part : this.link(part))));

@@ -1,4 +1,4 @@
-// The last script of an HTML file: shows the film that the file contains.
+// The last script of an exported HTML file. It shows the film that the file contains.
 
 import { SentenceFilm } from "./sentence_film.js";
 
@@ -6,7 +6,7 @@ const content = JSON.parse(document.querySelector("#content")?.textContent ?? ""
 document.title = content.title;
 document.querySelector("h1")?.append(content.title);
 const film = new SentenceFilm(document.body);
-// A file has no server that would need the state, and no page of the app.
+// A file has no server to send the state to, and no link to other pages of the app.
 film.server = { setStateValue() {}, setTriggerValue() {} };
 film.end.hidden = true;
 film.show(content);

@@ -29,8 +29,8 @@ import { transport, transportButton } from "../shared/transport.js";
  * }} FilmMessage
  */
 
-// Durations in milliseconds: of the whole film, of a token's movement to its place in the next frame, and between new
-// cells.
+// Durations in milliseconds: the whole film, a token's movement to its position in the next frame, and the delay
+// between new cells.
 const FILM_DURATION = 60_000;
 const MOVE_DURATION = 700;
 const CELL_DELAY = 45;
@@ -39,7 +39,7 @@ const CELL_DELAY = 45;
 export const paceOf = (count) => FILM_DURATION / count;
 
 /**
- * Returns the frame that a key leads to, from 0; undefined for other keys.
+ * Returns the zero-based frame that a key selects; undefined for other keys.
  * @param {string} key
  * @param {number} at
  * @param {number} count
@@ -51,7 +51,7 @@ export function frameAfter(key, at, count) {
 }
 
 /**
- * Returns the element of a line of a frame: its name, and its numbers as a list.
+ * Returns a frame's line as an element with its name and its numbers as a list.
  * @param {FilmLine} line
  * @param {string} dir direction of reading
  */
@@ -118,7 +118,7 @@ export class SentenceFilm extends Component {
     if (opened) this.root.scrollIntoView({ block: "nearest" });
   }
 
-  // Whether the user's system asks for less motion.
+  // Returns whether the user's system is set to reduce motion.
   still() {
     return matchMedia("(prefers-reduced-motion: reduce)").matches;
   }
@@ -132,7 +132,7 @@ export class SentenceFilm extends Component {
   }
 
   /**
-   * Moves to the next or previous frame by clicker; returns whether there is one.
+   * Moves to the next or previous frame when the lecturer presses the clicker. Returns whether there is such a frame.
    * @param {number} by
    */
   step(by) {
@@ -188,7 +188,7 @@ export class SentenceFilm extends Component {
   }
 
   /**
-   * Moves the tokens from their positions in the previous frame; new tokens appear one after the other.
+   * Moves the tokens from their positions in the previous frame; new tokens appear one by one.
    * @param {Map<string, DOMRect>} before
    */
   move(before) {

@@ -1,5 +1,6 @@
-// The user's list of sentences: a dialog to paste it or to read it from a file, and buttons that step through it. This
-// browser tab keeps the list, for a reload and for a restarted server. A file is read here and is not uploaded.
+// The user's list of sentences: a dialog for pasting sentences or reading them from a file, and buttons that step
+// through them. The browser tab stores the list, so that it survives a reload and a server restart. The browser reads
+// the file without uploading it.
 
 // Imported for its style sheet.
 import "../shared/controls.js";
@@ -7,8 +8,8 @@ import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 
 /**
- * The message from the server (pages/ui/reading/my_sentences.py). `given`: the session has a list, perhaps an empty
- * one. `asked`: how often the user has asked for the dialog.
+ * The message from the server (pages/ui/reading/my_sentences.py). `given` says whether the session has a list, which
+ * may be empty. `asked` counts how often the user has requested the dialog.
  * @typedef {{ text: string, given: boolean, at: number, count: number, said: string, asked: number,
  *   limit: number }} ListMessage
  */

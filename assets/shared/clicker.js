@@ -1,13 +1,16 @@
-// A lecturer's clicker. Components are separate files, so the lecture's controls reach the figures by events.
+// Passes the presses of a lecturer's clicker to the figures. It uses events, because components are separate files.
 
 const LEAVE_EVENT = "lectureleave";
 
-/** @typedef {{ by: number, slides: boolean }} LectureStep 1, or -1 for back; whether there are more slides */
+/**
+ * @typedef {{ by: number, slides: boolean }} LectureStep `by` is 1, or -1 for back; `slides` says whether there are
+ * slides
+ */
 
 /**
  * Moves the figure of the page by a step; returns whether a figure moved.
  * @param {number} by 1, or -1 for back
- * @param {boolean} slides whether there are slides; if so, only figures that come to an end move
+ * @param {boolean} slides whether there are slides; if so, only figures with a last step move
  */
 export function stepFigure(by, slides) {
   return !dispatchEvent(new CustomEvent("lecturestep", { detail: { by, slides }, cancelable: true }));

@@ -18,7 +18,7 @@ export const MASKED_COLOUR = PALETTE.masked;
 export const CHOSEN_COLOUR = "#ea580c";
 const CHOSEN_TEXT = { onLight: "#c2410c", onDark: "#f97316" };
 export const SHADES = 256;
-// The palettes that a user can choose; differences have a scale of their own.
+// The colour scales that users can choose. Differences have their own scale.
 export const SCALES = ["0 to 1", "each head its own", "square root"];
 
 /** @type {(colour: string) => Colour} */
@@ -52,7 +52,7 @@ export function onScale(value, scale, largest) {
 }
 
 /**
- * Returns the weight at a place on the colour scale: the inverse of `onScale`.
+ * Returns the weight at a position on the colour scale: the inverse of `onScale`.
  * @param {number} place
  * @param {string} scale
  * @param {number} largest weight of the head
@@ -68,7 +68,7 @@ export function fromScale(place, scale, largest) {
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
 
 /**
- * Returns dark or light for text on a colour, whichever is easier to read.
+ * Returns the text colour that is easier to read on a background: dark or light.
  * @param {Colour} colour
  */
 export function inkOn(colour) {
@@ -76,7 +76,7 @@ export function inkOn(colour) {
 }
 
 /**
- * Returns the relative luminance defined in WCAG 2.
+ * Returns whether a colour is light, by its relative luminance (WCAG 2).
  * @param {Colour | Uint8ClampedArray} colour
  */
 export function isLight([r, g, b]) {

@@ -3,7 +3,7 @@
 import { element } from "./element.js";
 
 /**
- * Returns a labelled list of choices; `fill` replaces them, and `box` is the list itself.
+ * Returns a labelled drop-down list. `fill` replaces its choices, and `box` is its select element.
  * @param {string} label
  * @param {string[][] | null} options values, each with its text
  * @param {(value: string) => void} change
@@ -20,7 +20,7 @@ export function select(label, options, change) {
 }
 
 /**
- * Returns choices that are labelled 1 to `count` and whose values count from 0.
+ * Returns choices with the labels 1 to `count` and zero-based values.
  * @param {number} count
  */
 export const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);

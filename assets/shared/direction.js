@@ -4,7 +4,7 @@
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 
 export const ARROW = " → ";
-// Matches a symbol and its meaning, whose letters are Latin in any text.
+// Matches a special symbol and its meaning, which are in Latin letters in every language.
 export const SYMBOL = /<[^<>\s]+>( [a-z]+)?/g;
 
 /**
@@ -29,7 +29,8 @@ export function isolated(string) {
 }
 
 /**
- * A string within a sentence. If it runs from right to left, it does not reorder the numbers after it.
+ * Returns a string for use within a sentence. A right-to-left string is isolated, so that it does not reorder the
+ * numbers after it.
  * @param {string} string
  */
 export const isolatedIfMirrored = (string) => (RIGHT_TO_LEFT.test(string) ? `\u2068${string}\u2069` : string);
@@ -40,8 +41,8 @@ export const isolatedIfMirrored = (string) => (RIGHT_TO_LEFT.test(string) ? `\u2
  */
 export const quote = (label) => `“${isolatedIfMirrored(label)}”`;
 
-// The side of its point on which a string is drawn, whatever its direction. In canvas and SVG, the meaning of start and
-// end depends on the direction.
+// Text alignment at a point, whatever the reading direction. In canvas and SVG, the meaning of start and end depends on
+// the reading direction.
 /** @type {Record<"start" | "middle" | "end", CanvasTextAlign>} */
 export const ALIGN = { start: "left", middle: "center", end: "right" };
 export const MIRRORED = { start: "end", middle: "middle", end: "start" };

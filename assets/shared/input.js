@@ -1,15 +1,15 @@
-// Tracks the input device that is used on a component, so that its advice fits the device.
+// Tracks which input device is used on a component, so that its hints fit the device.
 
 /** @typedef {"mouse" | "touch" | "keys"} InputKind */
 
 /**
- * Returns whether a click on a link opens a tab or a window. With one of these keys held, the browser opens it.
+ * Returns whether a held modifier key makes the browser open a clicked link in a new tab or window.
  * @param {MouseEvent} event
  */
 export const opensElsewhere = ({ ctrlKey, metaKey, shiftKey, altKey }) => ctrlKey || metaKey || shiftKey || altKey;
 
 /**
- * Returns the last input device used on an element. Before any is used, it is the device that the screen is made for.
+ * Returns the last input device used on an element. Until one is used, the type of screen decides.
  * @param {HTMLElement} root
  * @returns {{ kind: InputKind }}
  */

@@ -1,4 +1,4 @@
-// The keyboard: the list of keys, and a test of whether a key press is meant for a component.
+// Keyboard shortcuts: the list of keys, and a check of whether a component may handle a key press.
 
 import { clamped } from "./controls.js";
 import { element } from "./element.js";
@@ -36,7 +36,8 @@ export const headKeys = ({ layer, head }, { layers, heads }, change) => ({
 });
 
 /**
- * Returns whether a component may handle a key press: not if it is for a control, the browser or the list of keys.
+ * Returns whether a component may handle a key press, which may instead be meant for a control, the browser or the open
+ * list of keys.
  * @param {KeyboardEvent} event
  * @param {HTMLDialogElement} dialog
  */

@@ -1,7 +1,7 @@
 // Base classes of all components: their place on the page, and how Streamlit mounts them.
 
 /**
- * Functions that send the server a component's values: a state stays, a trigger is seen once.
+ * Functions that send a component's values to the server. A state stays set; a trigger is set for only one script run.
  * @typedef {{
  *   setStateValue: (name: string, value: any) => void,
  *   setTriggerValue: (name: string, value: any) => void,
@@ -17,7 +17,7 @@
 export class Component {
   /** @type {Server} */
   server;
-  /** @type {(() => void)[]} what is done when the component leaves the page */
+  /** @type {(() => void)[]} functions to call when the component leaves the page */
   leaving = [];
 
   /**

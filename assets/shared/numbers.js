@@ -1,4 +1,5 @@
-// Numbers on the screen have the mathematical minus sign; files have the hyphen, which programs read.
+// Formats numbers. On the screen, they have the mathematical minus sign; in files, a hyphen, because programs expect
+// it.
 
 /**
  * @param {string} number

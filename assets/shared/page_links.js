@@ -1,11 +1,11 @@
-// Links to pages of the app. They open as the menus do, so that the session continues.
+// Links to pages of the app. They open pages in the same way as the menus, so that the session continues.
 
 import { element } from "./element.js";
 import { opensElsewhere } from "./input.js";
 /** @import { Server } from "./mount.js" */
 
 /**
- * Returns a link to a page, with the parameters of the current URL, some of which `changed` replaces.
+ * Returns a link to a page with the parameters of the current URL, except those that `changed` replaces.
  * @param {string} label
  * @param {string} page
  * @param {Record<string, string>} changed
@@ -24,8 +24,8 @@ export function linksOf(root) {
 }
 
 /**
- * Sets the URLs of the links. They contain the parameters of the page's URL, which change with every choice, for links
- * that are opened in another tab.
+ * Updates the URLs of all links, for users who open one in another tab. The URLs contain the current page's parameters,
+ * which change with every choice.
  * @param {HTMLElement} root
  */
 export function addressLinks(root) {

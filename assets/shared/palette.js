@@ -1,10 +1,10 @@
 // The colours of every figure. Python also reads them here (pages/ui/charts/palette.py), because the object is JSON.
 
 // The sequential palettes are perceptually uniform and safe for colour-blind users. Viridis, magma: van der Walt and
-// Smith 2015; cividis: Nuñez et al. 2018. Paper is for print: white is zero weight. Diverging, for signs: white is 0
-// (ColorBrewer's RdBu, Harrower and Brewer 2003). Heads drawn together have eight colours that colour-blind users can
-// tell apart (Okabe and Ito 2008). Black and yellow would be invisible in one of the themes; grey and ochre replace
-// them. Pair and series: two, or more, lines or bars of one chart.
+// Smith 2015; cividis: Nuñez et al. 2018. Paper is for print; its white is a weight of 0. The diverging palette is for
+// signed numbers; its white is 0 (ColorBrewer's RdBu, Harrower and Brewer 2003). The eight colours of `heads`, for
+// heads drawn together, can be told apart by colour-blind users (Okabe and Ito 2008). Grey and ochre replace black and
+// yellow, which would be invisible in one of the themes. `pair` is for two lines or bars of a chart, `series` for more.
 export const PALETTE = {
   "sequential": {
     "viridis": ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"],

@@ -1,8 +1,8 @@
 // Plays a sequence of steps once, until the last one.
 
 /**
- * The steps: `count` has their number, `at` the current one, and `pace` the milliseconds until the next. `show` shows
- * one, and `changed` runs when playing begins or ends.
+ * The steps to play. `count` returns their number, `at` the current one, and `pace` the milliseconds until the next
+ * one. `show` displays a step. `changed` is called when playing begins or ends.
  * @typedef {{ count: () => number, at: () => number, show: (at: number) => void, pace: () => number, changed: () => void }} Played
  */
 
@@ -16,8 +16,8 @@ export class Player {
     this.played = played;
   }
 
-  // Starts from the beginning if the last step is shown. If it is already playing, the new pace applies to the next
-  // step.
+  // Starts from the first step if the last one is shown. If it is already playing, the new pace applies from the next
+  // step on.
   play() {
     const { count, at, show, pace, changed } = this.played;
     clearTimeout(this.timer);

@@ -31,15 +31,15 @@ export function popup(label, name, contents, prepare = () => {}) {
     raise(menu, menu.open);
     menu.classList.remove("above");
     if (!menu.open) return;
-    // The panel stays open while the user chooses several things in it; a press anywhere else closes it.
+    // The panel stays open while the user changes several settings in it. A press anywhere else closes it.
     addEventListener("pointerdown", leave, true);
     const { top, bottom } = summary.getBoundingClientRect();
     const { height } = choices.getBoundingClientRect();
     menu.classList.toggle("above", opensAbove(top, bottom, height, innerHeight));
-    // The panel opens to the left; on a phone the button may stand too far to the left for that.
+    // The panel extends to the left. On a phone, the button may be too far left for that, so the panel is moved right.
     choices.style.translate = "";
     choices.style.translate = `${Math.max(0, 8 - choices.getBoundingClientRect().left)}px`;
-    // If there is room on neither side, the user would not see that the panel has opened.
+    // If there is no room above or below, the user would not see that the panel has opened.
     choices.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   return menu;
@@ -54,7 +54,7 @@ export function popup(label, name, contents, prepare = () => {}) {
  */
 export const opensAbove = (top, bottom, height, screen) => bottom + height + POPUP_GAP > screen && top > screen - bottom;
 
-// Gaps between the button and its panel, and between the panel and the edge of the screen.
+// Gap between the button and its panel, and between the panel and the edge of the screen.
 const POPUP_GAP = 8;
 
 /**

@@ -31,8 +31,8 @@ export function textWidth(string, size, bold = false) {
 }
 
 /**
- * Returns the distance from a text's middle down to its baseline, in CSS pixels. Few programs know SVG's own attribute
- * for the middle, dominant-baseline; all know dy.
+ * Returns the distance from a text's middle down to its baseline, in CSS pixels. SVG has an attribute for centring
+ * text, dominant-baseline, but few programs support it; all support dy.
  * @param {number} size
  * @param {boolean} bold
  */
@@ -60,15 +60,15 @@ export function shortened(string, width, size, bold = false) {
   if (to) {
     const room = width - textWidth(ARROW, size, bold);
     const [first, second] = [from, to].map((part) => textWidth(part, size, bold));
-    // A symbol is not cut, because part of a symbol means nothing. Otherwise the shorter side is not cut if it takes at most
-    // half of the room.
+    // A symbol is not cut, because part of a symbol means nothing. Without a symbol, a side that needs at most half of
+    // the room is not cut.
     const [fromMost, toMost] = [from, to].map((part) => (part.search(SYMBOL) < 0 ? room / 2 : 0.75 * room));
     const fromRoom = fromMost > toMost || (fromMost === toMost && first < second)
       ? Math.min(first, fromMost) : room - Math.min(second, toMost);
     return `${shortened(from, fromRoom, size, bold)}${ARROW}${shortened(to, room - fromRoom, size, bold)}`;
   }
   const words = string.split(" ");
-  // Whole words of a sentence are left out.
+  // In a sentence, whole words are left out.
   for (let remaining = words.length - 1; words.length > 4 && remaining > 1; remaining--) {
     const front = Math.ceil(remaining / 2);
     const cut = [...words.slice(0, front), "…", ...words.slice(words.length - (remaining - front))].join(" ");

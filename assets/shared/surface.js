@@ -135,7 +135,7 @@ export class SvgSurface {
   /**
    * @param {number} width
    * @param {number} height
-   * @param {string} description text for which the drawing may have no room
+   * @param {string} description text of labels that the drawing may shorten or omit
    */
   constructor(width, height, description) {
     this.document = document.implementation.createDocument("http://www.w3.org/2000/svg", "svg", null);
@@ -169,7 +169,7 @@ export class SvgSurface {
 
   /** @type {Surface["rect"]} */
   rect(x, y, width, height, fill) {
-    // Otherwise neighbours that share an edge between two pixels would leave a line of background.
+    // Crisp edges prevent a line of background between neighbours whose common edge is between two pixels.
     this.add("rect", { x, y, width, height, fill, "shape-rendering": "crispEdges" });
   }
 

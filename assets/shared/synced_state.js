@@ -7,18 +7,18 @@ import { onLeaveSlide } from "./clicker.js";
 const SEND_DELAY = 250;
 
 /**
- * A state of a component that the server holds as well.
+ * A component's state that the server also stores.
  *
- * A state that the server already knows is not sent. A message that changes nothing could only overtake the URL that
- * the server has just written. Each message carries its time. Streamlit calls no callback if a state has its
- * previous value, even if the server requested another one in between. Each message also carries the last answered
- * request. If the server has requested another state since then, it requests this one again, because the user's choice
- * wins.
+ * A state that the server already knows is not sent, because the message could undo a URL that the server has just
+ * written. Each message contains the time, because Streamlit calls no callback for an unchanged state, even if the
+ * server has requested another state in between. Each message also contains the number of the last request that the
+ * component followed. If the server has requested another state since then, it requests the state of this message
+ * again, because the user's choice wins.
  */
 export class SyncedState {
   /**
-   * The state of the component that left the page last. If something appears or vanishes above a component, the page
-   * rebuilds the component and gives it the same request again.
+   * The state of the component that left the page last. If something appears or disappears above a component, the page
+   * rebuilds the component and repeats the last request.
    * @type {SyncedState | null}
    */
   static left = null;
@@ -31,14 +31,14 @@ export class SyncedState {
 
   /**
    * @param {{ server: Server, [field: string]: any }} component
-   * @param {string} name of the state, and of the field of the component that holds it
-   * @param {() => Record<string, any>} current a copy of the state as it is now, as the server gets it
+   * @param {string} name of the state, and of the component's field that contains it
+   * @param {() => Record<string, any>} current returns a copy of the current state, in the form in which it is sent
    */
   constructor(component, name, current) {
     this.component = component;
     this.name = name;
     this.current = current;
-    // Sent after a change of slides, a state would lead back to the slide before.
+    // A state that is sent after a change of slides would return to the previous slide.
     this.stayOnSlide = onLeaveSlide(() => this.cancel());
   }
 
@@ -57,7 +57,7 @@ export class SyncedState {
     if (before) this.send();
   }
 
-  // Sends only the latest state, once for all changes before.
+  // Sends the latest state after a delay, once for all changes made until then.
   send(after = SEND_DELAY) {
     this.cancel();
     this.timer = setTimeout(() => {

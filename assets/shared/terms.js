@@ -1,10 +1,10 @@
-// Explains technical terms at the place where a component shows them.
+// Explains technical terms where a component shows them.
 
 import { element } from "./element.js";
 import { GLOSSARY } from "./glossary.js";
 
 /**
- * Returns a term whose explanation appears by pointer, by focus and by tap; Esc closes it.
+ * Returns a term whose explanation appears on hover, on focus and on tap. Esc closes the explanation.
  * @param {string} text as displayed
  * @param {string} word of the glossary
  */

@@ -1,4 +1,4 @@
-// The controls that move between steps: the step before, play, the next step, and a slider.
+// The controls that move between steps: previous step, play, next step, and a slider.
 
 import { element } from "./element.js";
 
@@ -12,7 +12,7 @@ export function transportButton(label, text, onclick) {
 }
 
 /**
- * `reflect` shows the current step, from 0.
+ * Returns the controls. `reflect` shows the current step, which is zero-based.
  * @param {{ go: (step: number) => void, toggle: () => void }} act
  * @param {string} unit name of a step
  * @param {Node[]} more controls

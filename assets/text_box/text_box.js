@@ -50,14 +50,14 @@ function draftOf(name) {
 export class TextBox extends Component {
   /** @type {BoxMessage | undefined} */
   data;
-  /** @type {string | null} the text that was sent and is not yet answered */
+  /** @type {string | null} the sent text, until the server answers */
   sent = null;
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
     super(parent, element("form", { class: "text-box" }));
     this.label = element("span", {});
-    // A text area, because its line wraps on a phone. Like a box for one line, it has no line breaks.
+    // A text area, so that a long line wraps on a phone. Line breaks are removed, as in a box for one line.
     this.input = element("textarea", { rows: 1, autocomplete: "off", dir: "auto", oninput: () => {
       this.fill(this.input.value);
       this.keep();
@@ -117,7 +117,7 @@ export class TextBox extends Component {
   }
 
   send() {
-    // Text that is typed before the answer arrives also stays.
+    // Text that the user types before the answer arrives is stored too.
     this.sent = this.input.value;
     this.keep();
     this.server.setTriggerValue("submitted", this.sent);

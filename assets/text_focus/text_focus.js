@@ -1,10 +1,13 @@
-// Puts the cursor on the last word of one of Streamlit's text boxes, where the page asks for a change.
+// Selects the last word in one of Streamlit's text boxes when the page asks the user to change the text.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 
 class TextFocus extends Component {
-  /** @type {string | undefined} the text that has had the cursor, which the user may have moved since */
+  /**
+   * @type {string | undefined} the text in which a word was last selected; it is not selected again, because the user
+   * may have moved the cursor
+   */
   text;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -14,7 +17,7 @@ class TextFocus extends Component {
 
   /**
    * @param {{ label: string, text: string }} message (pages/ui/components/text_focus.py)
-   * @param {number} frames how long to wait for Streamlit to put the text into the box
+   * @param {number} frames maximum number of frames to wait until Streamlit has put the text into the box
    */
   show({ label, text }, frames = 60) {
     if (this.text === text) return;

@@ -1,4 +1,4 @@
-// Draws the losses and a score of every head by training step, in panels that share the axis of steps.
+// Draws the losses and a score of every head by training step, in panels that share the step axis.
 
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { CHOSEN_COLOUR } from "../shared/colours.js";
@@ -30,7 +30,7 @@ const LOWEST_LOSS = 1e-4;
 const HEADROOM = 1.05;
 
 /**
- * A line: its name and its points; null for a missing value.
+ * A line: its name, its style and its points, which are null for missing values.
  * @typedef {{ name: string, colour: string, thickness: number, opacity: number, points: [number, number | null][] }} Curve
  */
 /** @typedef {{ title: string, log: boolean, low: number, high: number, curves: Curve[] }} CurvePanel */
@@ -58,7 +58,7 @@ export function stepAt({ left, right }, x, steps) {
 }
 
 /**
- * Returns the panel of the losses, and the panel of the heads.
+ * Returns two panels: the losses, and the scores of the heads.
  * @param {Film} film
  * @param {FilmView} view
  * @returns {CurvePanel[]}
@@ -120,7 +120,7 @@ export function marksOf({ log, low, high }) {
 }
 
 /**
- * Returns round numbers from 0 to the highest, equally far apart.
+ * Returns equally spaced round numbers from 0 up to `highest`.
  * @param {number} highest
  * @param {number} most the largest count, 0 not counted
  */
@@ -132,7 +132,7 @@ export function roundMarks(highest, most) {
 }
 
 /**
- * At most five round, whole numbers of steps.
+ * Returns at most five round step numbers.
  * @param {number} steps
  */
 export const stepMarks = (steps) => roundMarks(steps, Math.min(5, steps));
@@ -241,7 +241,7 @@ function drawCurveNames(surface, curves, place, { top, bottom, x }, theme) {
 }
 
 /**
- * The numbers of the events, as in the list.
+ * Draws the numbers that the events have in the list.
  * @param {Surface} surface
  * @param {FilmHeader} header
  * @param {(step: number) => number} across

@@ -7,14 +7,14 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {"encoder" | "decoder" | "cross"} FilmKind */
 /** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
 /**
- * The user's view (pages/ui/params/training_lab.py). If the moment is -1, the view follows the training. Heads are
- * 1-based over all layers, and 0 means the head of the first event of its kind. The score "auto" is the score of the
- * first event.
+ * The user's view (pages/ui/params/training_lab.py). If `moment` is -1, the view follows the training. Heads are
+ * numbered from 1 over all layers; 0 means the head of the first event of that attention kind. The score "auto" is the
+ * score of the first event.
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */
 /**
  * The header from the server (pages/ui/training_lab/payload.py). If training items repeat, `learned` is the share of
- * them that the model has right. `spectra` are present if the task adds numbers modulo one.
+ * them that the model has right. `spectra` are present if the task is addition modulo a number.
  * @typedef {{
  *   id: string, steps: number, layers: number, heads: number, losses: [number, number][], at: number[], heldOut: number[],
  *   exact: number[], learned: number[] | null, spectra: number[][] | null, scores: Record<string, Record<FilmKind, (number | null)[][]>>, events: FilmEvent[],
@@ -36,7 +36,7 @@ export class Film {
   }
 
   /**
-   * Returns the snapshot that shows a moment: the last one that is not later.
+   * Returns the index of the last snapshot that is not later than the view's moment.
    * @param {FilmView} view
    */
   indexOf({ moment }) {
@@ -46,7 +46,7 @@ export class Film {
   }
 
   /**
-   * Returns the shown head of a kind, over all layers, from 0.
+   * Returns the displayed head of a kind: its zero-based number over all layers.
    * @param {FilmKind} kind
    * @param {FilmView} view
    */
@@ -56,7 +56,7 @@ export class Film {
   }
 
   /**
-   * Returns the score that is drawn.
+   * Returns the name of the score that is drawn.
    * @param {FilmView} view
    */
   scoreOf({ score }) {

@@ -11,7 +11,7 @@ const SPECTRUM_TOP = 30;
 const SPECTRUM_BARS = 84;
 const SPECTRUM_FOOT = 24;
 export const SPECTRUM_TITLE = "Fourier spectrum of the number embeddings: norm of each frequency";
-// The width of a bar as a share of its room, so that neighbours stay apart.
+// The width of a bar as a share of its room. The rest is the gap to the next bar.
 const BAR_SHARE = 0.7;
 // Number of frequencies that are named in words.
 const NAMED_FREQUENCIES = 5;
@@ -44,7 +44,7 @@ export function largestFrequencies(spectrum) {
 export function drawSpectrum(surface, { left, right, top, bars, width }, { spectra, index, theme }) {
   /** @type {TextStyle} */
   const ink = { size: SMALL_SIZE, fill: theme.text };
-  // All moments have one scale, so that users see frequencies grow and shrink.
+  // All moments share one scale, so that users see frequencies grow and shrink.
   const highest = Math.max(...spectra.flat());
   const spectrum = spectra[index];
   const room = (right - left) / spectrum.length;

@@ -28,7 +28,7 @@ const CLICK_STEP = 5;
 class TrainingFilm extends PaintedComponent {
   /** @type {ArrayBuffer | Uint8Array} the bytes as they arrived */
   bytes;
-  /** @type {Film} the bytes, unpacked; missing until the first arrive */
+  /** @type {Film} the unpacked bytes; undefined until the first message arrives */
   film;
   /** @type {FilmView} */
   view;
@@ -91,7 +91,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * Returns the moment of a snapshot: its step, or -1 for the newest one, so that the view follows newer ones.
+   * Returns the moment of a snapshot: its step or, for the newest snapshot, -1, so that the view follows the training.
    * @param {number} index
    */
   momentOf(index) {
@@ -141,7 +141,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * The spectrum below the curves, if the task has one and lecture mode is off.
+   * Draws the spectrum below the curves, if the task has one and lecture mode is off.
    * @param {number} index of the snapshot
    */
   drawBars(index) {

@@ -10,7 +10,7 @@ import { element } from "../shared/element.js";
  * }} ShownVote
  */
 
-// Milliseconds until a phone asks again after it lost its connection.
+// Milliseconds until a phone tries again after losing its connection.
 const RETRY_DELAY = 2000;
 const STORE = "attention-atlas-vote";
 const place = /** @type {HTMLElement} */ (document.querySelector("#vote"));
@@ -31,7 +31,7 @@ function storedBallot() {
     localStorage.setItem(STORE, JSON.stringify(kept));
     return kept;
   } catch {
-    // Without browser storage, the page keeps the ballot itself.
+    // Without browser storage, the ballot is kept in memory.
     return fresh;
   }
 }
@@ -106,7 +106,7 @@ async function follow() {
       const same = state.stage === shown?.stage;
       shown = state;
       if (!same) draw();
-      // A server with too many phones answers at once.
+      // A server that cannot hold more waiting requests answers at once.
       else await pause(RETRY_DELAY);
     } catch {
       say("No connection. Trying again …");
