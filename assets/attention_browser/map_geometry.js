@@ -96,7 +96,7 @@ export const longestLabel = (side) => Math.max(...side.map(({ label }) => textWi
  * words. A full label cut in the middle would hide both words.
  * @param {Label[]} rows
  * @param {number} room
- * @param {number} font size
+ * @param {number} size of the font
  * @returns {Label[]}
  */
 export function namedRows(rows, room, size = LABEL_SIZE) {

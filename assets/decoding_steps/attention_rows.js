@@ -18,7 +18,7 @@ const GUTTER = 56;
  * @param {string[]} labels
  * @param {number[]} weights
  * @param {Colour[]} shades
- * @param {"ltr" | "rtl"} reading direction
+ * @param {"ltr" | "rtl"} direction reading direction
  */
 export function tintedTokens(title, labels, weights, shades, direction) {
   return element("div", { class: "row" }, element("h4", {}, title), element("div", { class: "tokens", role: "list", dir: direction },
