@@ -1,1 +1,1 @@
-"""Ablation and patching: measure how a translation changes when heads are switched off or activations are replaced."""
+"""Measures how a translation changes when heads are switched off (ablation) or activations are replaced (patching)."""

@@ -15,7 +15,7 @@ from transformer.values.translation import Translation
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """A translation read with and without interventions, and the text that the changed model writes from one step on.
+    """Traces of one translation with and without interventions, and the changed model's continuation from one step.
 
     Attributes:
         before: trace of the model without interventions reading the translation.
@@ -97,7 +97,9 @@ class ContinuationRun(Run[Continuation]):
 
 
 def reread(translator: Translator, before: Trace, interventions: Interventions) -> Trace:
-    """Let a changed model read a trace's translation (teacher forcing), with details if the trace has details.
+    """Run a changed model on a trace's translation (teacher forcing), and return the new trace.
+
+    The new trace has details if `before` has details.
 
     Raises: the errors of `Translator.trace`.
     """
@@ -107,7 +109,7 @@ def reread(translator: Translator, before: Trace, interventions: Interventions) 
 
 
 def continue_from(translator: Translator, before: Trace, after: Trace, step: int | None = None) -> Continuation:
-    """Let a changed model continue a translation from a given step.
+    """Continue a translation with a changed model, from a given step.
 
     Args:
         translator: the model.
@@ -125,8 +127,8 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
 def default_step(before: Trace, after: Trace) -> int:
     """Choose the step to show first, from traces of one translation without and with interventions.
 
-    A step qualifies if the interventions change the most likely token, or if they set the step's row in masked or
-    cross-attention. The first such step is chosen. If there is none, the step with the largest change in
+    A step qualifies if the interventions change its most likely token, or if they replace its attention weights in
+    masked or cross-attention. The first such step is chosen. If no step qualifies, the step with the largest change in
     log-probability is chosen.
     """
     differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()

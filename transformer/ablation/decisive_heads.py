@@ -23,7 +23,7 @@ class DecisiveHeads:
 
     Attributes:
         heads: smallest set found, ordered by gradient estimate.
-        translation: text that the model writes without these heads; empty if no set tried changes the translation.
+        translation: text that the model writes without these heads; empty if no tested set changes the translation.
     """
 
     heads: tuple[Head, ...]
@@ -36,7 +36,7 @@ class DecisiveHeadsRun(Run[DecisiveHeads]):
 
     text: str
 
-    message = "Looking for heads that change the words …"
+    message = "Looking for heads that change the translation …"
 
     def compute(self, runs: Translator) -> DecisiveHeads:
         return decisive_heads(runs, self.text)
@@ -54,7 +54,7 @@ class FirstChangeRun(Run[int | None]):
     trace: TraceRun
     variants: tuple[Interventions, ...]
 
-    message = "Looking for a change that alters the words …"
+    message = "Looking for a change that alters the translation …"
 
     @property
     def needs(self) -> tuple[TraceRun]:
@@ -67,7 +67,7 @@ class FirstChangeRun(Run[int | None]):
 
 
 def decisive_heads(translator: Translator, text: str) -> DecisiveHeads:
-    """Find a small set of heads without which the model writes a different translation.
+    """Find a small set of heads whose removal changes the translation.
 
     The heads with the largest gradient estimates are switched off one at a time, then several together. If the
     translation never changes, the result is the head with the largest estimate.

@@ -75,7 +75,7 @@ class EffectRun(Run[Effect]):
     """Model run that computes `effect_of` for a text.
 
     Attributes:
-        trace: model run that supplies the text and, optionally, a translation to compare on.
+        trace: model run that supplies the text and, optionally, a translation for both models to read.
         interventions: changes to the model.
         draws: number of draws in "resample" mode.
 
@@ -120,7 +120,7 @@ def effect_of(
         translator: the model.
         text: sentence in the source language.
         interventions: changes to the model.
-        target: translation to compare on, as text or token ids; None uses the unchanged model's own.
+        target: translation that both models read, as text or token ids; None uses the unchanged model's own.
         details: whether the traces have details, as in `Translator.trace`.
         draws: number of draws in "resample" mode, computed as one batch.
 

@@ -21,7 +21,7 @@ class Estimate:
 
 
 def mean_over_draws(values: np.ndarray) -> Estimate:
-    """Return the mean of R independent draws, [R, ...], with Student's 95% confidence interval.
+    """Return the mean of R independent draws, [R, ...], with a 95% confidence interval from Student's t-distribution.
 
     A bootstrap interval would be too narrow for so few draws.
 

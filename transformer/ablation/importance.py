@@ -13,7 +13,7 @@ from transformer.values.interventions import DEFAULT_DRAWS, Head, Interventions,
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.run import Run, Stated
 
-# One number per head, float64 [L, H], by attention kind.
+# Maps each attention kind to one number per head, float64 [L, H].
 ByHead = Mapping[Kind, np.ndarray]
 
 
@@ -69,7 +69,7 @@ class ImportanceRun(Run[MeasuredImportance]):
     seed: int = 0
     draws: int = DEFAULT_DRAWS
 
-    message = "Switching every head off …"
+    message = "Switching off each head in turn …"
     long = True
 
     def compute(self, runs: Translator) -> MeasuredImportance:

@@ -26,15 +26,15 @@ from transformer.values.patches import PatchSite, Place, has_heads, is_residual,
 from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
-# (place to patch, position in the other sentence to copy from) pairs.
+# Pairs of a place to patch and the position in the other sentence from which its activation is copied.
 Patches = tuple[tuple[Place, int], ...]
-# Effects are undefined if the two sentences' logit differences are closer than this, in nats.
+# Effects are undefined if the two sentences' logit differences are less than this far apart, in nats.
 MIN_DIFFERENCE = 0.5
 
 
 @dataclass(frozen=True)
 class PatchingQuestion:
-    """The choice between two next tokens that a patching experiment measures, and the two sentences.
+    """The two sentences of a patching experiment, and the choice between two next tokens that it measures.
 
     Attributes:
         text: sentence whose model run is patched.
@@ -66,7 +66,7 @@ class Contrasts:
     """Logit differences between a question's two next tokens, first minus second, nats.
 
     Attributes:
-        run: difference in the patched model run, before patching.
+        run: difference in the model run to be patched, before patching.
         other: difference in the model run that supplies the activations.
         patched: difference with each patch, of any shape; NaN where no patch is possible.
     """
@@ -80,7 +80,7 @@ class Contrasts:
 
     @property
     def is_close(self) -> bool:
-        """Whether the two model runs' logit differences are closer than `MIN_DIFFERENCE` nats."""
+        """Whether the two model runs' logit differences are less than `MIN_DIFFERENCE` nats apart."""
         return abs(self.other - self.run) < MIN_DIFFERENCE
 
     @property
@@ -148,9 +148,9 @@ class GridRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class DifferencesRun(Run[np.ndarray]):
-    """Model run that measures how far two sentences differ at every step of one shared translation, nats [T].
+    """Model run that compares two sentences' logit differences at each step of a shared translation, nats [T].
 
-    At each step, the logit differences of the question chosen by `question_of` are compared.
+    At each step, `question_of` chooses the two tokens.
     """
 
     text: TraceRun
@@ -179,7 +179,7 @@ def _difference(runs: Translator, a: Trace, b: Trace, step: int) -> float:
 
 
 def steps_of_changed_word(a: Trace, b: Trace) -> np.ndarray:
-    """Find the steps of sentence A's translation that are aligned with a word of A that sentence B lacks, bool [T]."""
+    """Find the steps of A's translation that are aligned with a word missing from sentence B, bool [T]."""
     partner = matched_positions(a.source_tokens, b.source_tokens, (a.source_text, b.source_text))
     changed = [
         index
@@ -191,16 +191,17 @@ def steps_of_changed_word(a: Trace, b: Trace) -> np.ndarray:
 
 
 def step_to_show(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
-    """Choose the step to show first: where the sentences prefer different tokens, with the largest difference.
+    """Choose the step to show first.
 
-    Steps that merely translate the changed word are left out.
+    Among the steps where the sentences prefer different tokens, choose the one with the largest difference. Steps that
+    merely translate the changed word are left out.
 
     Args:
         a, b: traces of the two sentences.
         differences: result of `DifferencesRun`.
 
     Returns:
-        The 0-based step, or None if no step is left.
+        The 0-based step, or None if no step qualifies.
     """
     telling = (a.candidate_ids[:, 0] != b.candidate_ids[:, 0]) & ~steps_of_changed_word(a, b)
     return int(np.where(telling, differences, -np.inf).argmax()) if telling.any() else None

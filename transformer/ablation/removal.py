@@ -42,7 +42,8 @@ def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[He
 
     Args:
         config: model configuration.
-        change: change of the log-probability without each head, such as `MeasuredImportance.measured` or `.estimated`.
+        change: change of the log-probability when each head is removed, such as `MeasuredImportance.measured` or
+            `.estimated`.
     """
     heads = all_heads(config)
     return tuple(heads[index] for index in np.argsort(-concatenated_heads(change), kind="stable"))
@@ -102,7 +103,7 @@ class RemovalRun(Run[tuple[RemovalCurve, ...]]):
         if not 0 <= self.orders <= MAX_ORDERS:
             raise InterventionError(f"The number of random orders is {self.orders:,}: give 0 to {MAX_ORDERS}.")
 
-    message = "Removing the heads one after the other …"
+    message = "Removing the heads one by one …"
     long = True
 
     @property

@@ -44,7 +44,7 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
 
     Args:
         trace: trace of the translation.
-        aligner: cross-attention heads to use, and whether to read them when a token is predicted or when it is read.
+        aligner: cross-attention heads to use, and the decoding step at which they align a token.
         unit: how to split both sentences.
         codes: language codes, as in `Vocabulary.codes`; a code at the start of the source text is not counted as a
             word.

@@ -1,7 +1,7 @@
 """Word alignment from cross-attention, for a translation with S source tokens and N target tokens.
 
-N = T - 1, because the start symbol is not counted: the N tokens are `trace.target_tokens[1:]`, which the decoder both
-predicts and reads. All functions also work on words if the tokens have been merged by `merge_words`.
+N = T - 1, because the start symbol is not counted. The decoder both predicts and reads the N tokens, which are
+`trace.target_tokens[1:]`. All functions also work on words if the tokens have been merged by `merge_words`.
 """
 
 from collections.abc import Collection, Hashable
@@ -49,8 +49,8 @@ def consensus(trace: Trace) -> np.ndarray:
     """Align each target token with the source position that all heads and layers attend to most on average, int [N].
 
     Attention is read at the step that predicts the token. The result stands in for a human alignment, which does not
-    exist for a sentence typed by a user. All heads are used because the best layer and step differ between models. Chen
-    et al. use the third of six layers with `shift`.
+    exist for a sentence typed by a user. All heads are used because the best layer and step differ between models. By
+    contrast, Chen et al. 2020 use only the third of six layers, with `shift`.
     """
     weights = alignment_rows(trace, shift=False).mean(axis=(0, 1))
     return hard_alignment(weights, special_columns(trace))
@@ -105,6 +105,6 @@ def alignment_error_rate(
     """
     proposed_links, sure = set(proposed), set(sure)
     if not proposed_links and not sure:
-        raise ValueError("the error rate of no links against no sure links is not defined")
+        raise ValueError("the alignment error rate is undefined without any proposed or sure links")
     allowed = sure | set(possible)
     return 1.0 - (len(proposed_links & sure) + len(proposed_links & allowed)) / (len(proposed_links) + len(sure))

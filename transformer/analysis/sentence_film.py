@@ -14,9 +14,9 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 LineItems = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
-# Number of value vectors shown: those of the tokens with the largest weights.
+# Number of value vectors to show. They belong to the tokens with the largest weights.
 VALUE_COUNT = 3
-# Number of a word's links to choose from: those with weights that most exceed the usual weight of their heads.
+# Number of candidate links per word. Candidates have the weights that most exceed their head's usual weight.
 CANDIDATE_LINKS = 3
 # English and German articles. Links to an article are left out, because they explain little.
 ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})
@@ -49,7 +49,7 @@ class Frame:
 
     Attributes:
         name: name of the frame.
-        row: 0-based index of the word, token or step that the frame is about.
+        row: 0-based index of the word, token or step that the frame shows.
         lines: rows of numbers to show.
         kind, layer, head: attention head that the numbers come from; None, -1 and -1 if the frame shows no head.
     """

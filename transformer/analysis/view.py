@@ -124,7 +124,7 @@ def scaled_rows(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         weights: attention weights, [..., R, C].
 
     Returns:
-        The rescaled weights, and the share of each row that the removed columns had, [..., R]. A row of zeros stays 0.
+        The rescaled weights, and each row's attention on the removed columns, [..., R]. A row of zeros stays 0.
     """
     total = weights.sum(axis=-1, keepdims=True)
     scaled = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)

@@ -12,7 +12,7 @@ from transformer.analysis.words import Group, groups_of, has_word, merge_mask, m
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Names of heads that attend to a fixed offset, whatever token is there.
+# Names of heads that attend to a fixed offset, regardless of the token at that offset.
 POSITIONAL = frozenset({"previous token", "same token", "next token"})
 
 
@@ -81,14 +81,14 @@ def target_words(trace: Trace) -> SentenceWords:
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
     """Return the attention links between words in a trace, in descending order of `excess`.
 
-    Each pair of words that may attend to each other has at most one link: in the head where the weight exceeds the
-    head's usual weight most. The usual weight is the larger of two means over the other rows, including those of
+    Each pair of words that may attend to each other has at most one link. The link's head is the one with the largest
+    weight above its usual weight. The usual weight is the larger of two means over the other rows, including those of
     symbols: the mean on the same column, and the mean at the same distance. Ties are sorted by kind, row and column.
     The attention browser ranks links by the same rule.
 
-    There is no link from or to start symbols, end symbols, and words without a letter or a digit. Links from a word to
-    itself or to a neighbour are left out, and so are weights that do not exceed the usual weight. Heads named after a
-    position, such as "previous token", are ignored.
+    Start symbols, end symbols and words without a letter or a digit have no links. Links from a word to itself or to a
+    neighbour are left out, and so are weights that do not exceed the usual weight. Heads named after a position, such
+    as "previous token", are ignored.
 
     Args:
         trace: trace of a model run.
@@ -127,8 +127,8 @@ def counterparts(trace: Trace) -> tuple[list[int], list[int]]:
 
     Returns:
         For each source word, the index of the target word that attends to it most. For each target word, the index of
-        the source word that it attends to most. The index is -1 if the word has no letter or digit, or if no word of
-        the other sentence has one.
+        the source word that it attends to most. The index is -1 if the word has no letter or digit, or if the other
+        sentence has no word with a letter or digit.
     """
     source, target = source_words(trace), target_words(trace)
     if not source.columns or not target.rows:

@@ -9,9 +9,9 @@ from transformer.values.tokens import Token
 def matched_positions(first: tuple[Token, ...], second: tuple[Token, ...], texts: tuple[str, str]) -> dict[int, int]:
     """Map token positions in the first sentence to the corresponding positions in the second.
 
-    Identical words correspond. Where the sentences differ, words are paired in order, if both sentences have equally
-    many words there. The tokens of two paired words correspond if both words have equally many tokens. Swapping the
-    sentences gives the inverse mapping.
+    Identical words correspond. Where the sentences differ, words are paired in order if both differing parts have the
+    same number of words. The tokens of paired words correspond if both words have the same number of tokens. Swapping
+    the sentences gives the inverse mapping.
 
     Args:
         first, second: tokens of the two sentences.

@@ -99,7 +99,7 @@ def _units(tokens: Sequence[Token], text: str) -> list[_Unit]:
 
 
 def _visible_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Trim whitespace from the range [start, end); return [end, end) if there is nothing else."""
+    """Trim whitespace from the range [start, end); return [end, end) if the range contains only whitespace."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

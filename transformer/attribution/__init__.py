@@ -1,1 +1,1 @@
-"""Attribution methods, one per file: measure how much each token or word mattered for a prediction."""
+"""Measures how much each token or word mattered for a prediction. Each attribution method has its own file."""

@@ -26,7 +26,7 @@ class Agreement:
         columns: the N source columns that were ranked.
         tau: Kendall's tau-b of each pair of methods, [M, M]; NaN if a method gives every column the same score.
         same_first: whether each pair of methods ranks the same column first, bool [M, M].
-        chance: largest magnitude of tau that 95% of unrelated rankings stay within.
+        chance: magnitude of tau that 95% of unrelated rankings do not exceed.
     """
 
     methods: tuple[Method, ...]

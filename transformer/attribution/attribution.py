@@ -68,14 +68,14 @@ METHODS: Mapping[Method, MethodEntry] = {
     ),
     "rollout": MethodEntry(
         "Rollout",
-        "The weights are multiplied through all layers. Half of each layer counts as the residual "
-        "connection (Abnar and Zuidema 2020; for an encoder-decoder as in Ferrando et al. 2022).",
+        "The attention weights of all layers are multiplied together. The residual connection counts as half of each "
+        "layer (Abnar and Zuidema 2020; for an encoder-decoder as in Ferrando et al. 2022).",
         "share",
         "together",
     ),
     "alti": MethodEntry(
         "ALTI+",
-        "How close each vector comes to the sum that it is part of, multiplied through all layers "
+        "How close each vector comes to the sum that it belongs to. The results of all layers are multiplied together "
         "(Ferrando et al. 2022).",
         "share",
         "together",
@@ -83,7 +83,7 @@ METHODS: Mapping[Method, MethodEntry] = {
     "frozen_gradient": MethodEntry(
         "Frozen gradient",
         "Splits the logit exactly into one term for each word. Attention weights, scales of the "
-        "layer norms and activations stay as they are (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
+        "layer norms and activations stay constant (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
         "logit",
         "together",
         signed=True,

@@ -1,4 +1,4 @@
-"""Deletion curves: how fast a prediction's score falls when tokens are deleted in the order that a method ranks them.
+"""Deletion curves show how fast a prediction's score falls when tokens are deleted in the order of a method's ranking.
 
 Source: Samek et al. 2017, "Evaluating the Visualization of What a Deep Neural Network Has Learned".
 """

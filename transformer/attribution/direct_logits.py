@@ -80,7 +80,9 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
         ValueError: the model is post-norm, so later layer norms rescale what earlier components wrote.
     """
     if weights.config.norm != "pre":
-        raise ValueError("direct logit attribution is for pre-norm models: in others no part writes to the logits")
+        raise ValueError(
+            "direct logit attribution needs a pre-norm model: post-norm components do not write directly to the logits"
+        )
     components, vectors, embedding_bias = _contributions(trace, weights)
     gain, bias = weights.gain_and_bias("decoder_norm")
     stream = trace.residual_stream("decoder")[-1].astype(np.float64)

@@ -141,9 +141,9 @@ class FrozenRun:
 
     def __init__(self, trace: Trace, weights: Weights) -> None:
         if trace.interventions != AS_TRAINED:
-            raise ValueError("a path is traced in the model as it was trained: make the trace without interventions")
+            raise ValueError("paths are defined only for the model as trained: make the trace without interventions")
         if weights.config.attention != "full":
-            raise ValueError("a path needs one key for each token, and this model's attention is not full attention")
+            raise ValueError("paths need full attention, with one key per token, which this model does not have")
         # Convert each layer's weights to float64 once, because every weight is used several times.
         doubled = {name: array.astype(np.float64) for name, array in weights.arrays.items() if "_layers." in name}
         weights = replace(weights, arrays={**weights.arrays, **doubled})

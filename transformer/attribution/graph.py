@@ -59,7 +59,7 @@ Path = tuple[Node, Node]
 
 @dataclass(frozen=True, eq=False)
 class AttributionGraph:
-    """Nodes and edges of an attribution graph, without bias nodes and negligible edges; float64, in logits.
+    """Nodes and edges of an attribution graph, without bias nodes or negligible edges; float64, in logits.
 
     Attributes:
         nodes: the N nodes, each after all nodes that have an edge into it; the target is last.
@@ -108,7 +108,7 @@ class PrunedGraph:
         threshold: smallest magnitude of an edge, logits.
         nodes: node indices in increasing order.
         edges: edge indices, largest magnitude first.
-        biased: indices of the nodes with an edge from the biases of at least the threshold's magnitude.
+        biased: indices of the nodes whose edge from the biases has at least the threshold's magnitude.
         kept: fraction of `AttributionGraph.flow` that the pruned graph's edges carry.
     """
 
@@ -212,8 +212,8 @@ class _Forward:
         self.biases: list[np.ndarray] = []
         self.edges: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.flow = 0.0
-        # For each component that writes to a stream, the index of the node at position 0. Nodes
-        # of later positions follow.
+        # For each component that writes to a stream, the index of its node at position 0. The nodes
+        # at later positions follow.
         self.writers: dict[Stack, list[int]] = defaultdict(list)
 
     def graph(self, directions: np.ndarray, offset: float) -> AttributionGraph:

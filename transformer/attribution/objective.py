@@ -31,7 +31,7 @@ def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[
 
 
 def pad_to_prefix(scores: Tensor, trace: Trace) -> Tensor:
-    """Pad scores with zeros from the prefix up to the last target, [..., T'], to the whole prefix, [..., T]."""
+    """Pad scores that end at the last target, [..., T'], with zeros to the whole prefix, [..., T]."""
     return torch.nn.functional.pad(scores, (0, len(trace.target_tokens) - scores.shape[-1]))
 
 

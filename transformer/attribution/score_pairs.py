@@ -14,7 +14,8 @@ from transformer.attribution.frozen_layers import FrozenNorm, FrozenRun, Streams
 from transformer.model.encodings import NO_POSITIONS, relative_positions, turn
 from transformer.values.trace import Kind
 
-# (sub-layer, 0-based head). If the sub-layer is None, 0 is the embedding, 1 the positional encoding and 2 all biases.
+# (sub-layer, 0-based head). If the sub-layer is None, the number is 0 for the embedding, 1 for the positional encoding
+# and 2 for all biases.
 Writer = tuple[SubLayerId | None, int]
 BIASES: Writer = (None, 2)
 

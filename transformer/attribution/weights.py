@@ -1,6 +1,6 @@
 """Attention weights as an attribution method, the baseline for all other methods.
 
-A weight shows where a head attends, not what information the head takes from there (Jain and Wallace 2019, "Attention
+A weight shows where a head attends, but not what information the head reads there (Jain and Wallace 2019, "Attention
 is not Explanation").
 """
 

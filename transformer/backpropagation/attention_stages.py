@@ -162,4 +162,4 @@ def _input_gradient(builder: StageBuilder, part: Part) -> GradientStage:
     if part == "cross_attention":
         # In cross-attention, keys and values are computed from the encoder's output instead.
         parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
-    return builder.stage("read", "what all heads read", formula, f"B, {builder.rows}, D", f"{name}.read", Sum(parts))
+    return builder.stage("read", "input of all heads", formula, f"B, {builder.rows}, D", f"{name}.read", Sum(parts))

@@ -75,7 +75,7 @@ def alignment_heads(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
     """Return the cross-attention heads that align most words, bool [L, H], and whether these heads align one step late.
 
     Heads that align the predicted word are preferred, because people read a map's row as the word written at that step.
-    If there are none, return the heads that align one step late, with the word that the step reads.
+    If there are none, return the heads that align the word that a step reads, which is one step late.
     """
     early, late = (metrics.values[f"alignment_{step}"] > MIN_ALIGNED_SHARE + ROUNDING for step in ("predicted", "read"))
     return (early, False) if early.any() else (late, True)

@@ -69,7 +69,7 @@ class Exhibit:
         everyone: mean share of attention on the task's links, over all heads of the attention kind.
         rule: name of the general task that explains most of the share; empty if the exhibit's task is itself general,
             or if no general task explains any part.
-        explained: part of the share that general tasks explain. Where a general task covers a link too, the head's mean
+        explained: part of the share that general tasks explain. If a general task also covers a link, the head's mean
             share on that general task counts as explained.
         rows, sentences: numbers of rows and sentences that were measured.
         examples: sentences that illustrate the task best, best first.
@@ -110,7 +110,7 @@ class Gallery(Record):
 
     def __post_init__(self) -> None:
         if not {name for exhibit in self.exhibits for name in (exhibit.task, exhibit.rule)} <= {"", *TASK}:
-            raise ValueError("the gallery has a task that this version does not know")
+            raise ValueError("the gallery contains a task that this version does not support")
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:
@@ -134,7 +134,7 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
             if links:
                 measurements[task.name].append(_measure_task(trace, task.kind, links))
     if not sentences:
-        raise ValueError("a gallery takes at least one trace")
+        raise ValueError("a gallery needs at least one trace")
     rules = {
         task: np.concatenate([each.shares for each in measurements[task.name]], axis=-1).mean(axis=-1)
         for task in tasks
@@ -167,8 +167,8 @@ def _choose_head(
 ) -> Exhibit:
     """Return the head that represents a task, with example sentences.
 
-    Choose the head that exceeds the general tasks most or, if no head passes the thresholds, the head with the largest
-    share.
+    Among the heads that pass the thresholds, choose the one whose share exceeds the explained part most. If no head
+    passes, choose the head with the largest share.
 
     Args:
         task: task to find a head for.
@@ -178,7 +178,7 @@ def _choose_head(
     rows = sum(len(each.links) for each in measurements)
     means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # How much of the attention on each link a general task explains; one array [L, H, links] per general task.
+    # For each general task, each head's attention on each link that the general task explains, [L, H, links].
     parts = [
         np.zeros((*means.shape, rows)),
         *(

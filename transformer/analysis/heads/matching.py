@@ -1,8 +1,8 @@
 """Matches attention heads between two models, A and B, that read the same sentence.
 
 Heads are numbered as in `head_distances`. The similarity of two heads is 1 - d / ln 2, where d is the mean
-Jensen-Shannon divergence between corresponding rows. It is 1 for equal rows, and 0 if corresponding rows never attend
-to the same column.
+Jensen-Shannon divergence between corresponding rows. The similarity is 1 if all rows are equal, and 0 if corresponding
+rows never attend to the same column.
 """
 
 from collections import Counter
@@ -17,8 +17,8 @@ from transformer.analysis.words import Group
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Identifies a token or word in both models: (character span relative to the text's end, or role of a special token;
-# number of earlier tokens with an equal first item).
+# Identifies the same token or word in both models. The first item is the character span relative to the text's end, or
+# the role of a special token. The second is the number of earlier tokens with the same first item.
 TokenKey = tuple[object, int]
 
 

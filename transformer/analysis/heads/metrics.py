@@ -52,7 +52,7 @@ METRICS = (
     Metric(
         "entropy",
         "entropy",
-        "How spread a query's attention is: 0 on a single token, ln n evenly on n tokens.",
+        "How spread out a query's attention is: 0 if it is all on one token, ln n if it is even over n tokens.",
         "nats",
         0.0,
         None,
@@ -61,7 +61,7 @@ METRICS = (
     Metric(
         "span",
         "span",
-        "How many tokens a query looks at in effect: e to the power of its entropy.",
+        "How many tokens a query effectively looks at: e to the power of its entropy.",
         "tokens",
         1.0,
         None,
@@ -70,32 +70,32 @@ METRICS = (
     _share_metric(
         "confidence",
         "confidence",
-        "The largest weight of a query, without start and end symbols (Voita et al. 2019).",
+        "A query's largest weight, not counting start and end symbols (Voita et al. 2019).",
         KINDS,
     ),
     _share_metric(
         "strongest_previous",
         "looks most at the previous token",
-        "Queries that look most at the previous token. Queries whose previous token is the first one are not counted.",
+        "Share of queries that look most at the previous token. The first two queries are not counted.",
         SELF,
     ),
     _share_metric(
         "strongest_same",
         "looks most at the same token",
-        "Queries that look most at their own position. The first token and the end symbol are not counted.",
+        "Share of queries that look most at their own position. The first token and the end symbol are not counted.",
         SELF,
     ),
     _share_metric(
         "strongest_next",
         "looks most at the next token",
-        "Queries that look most at the next token. Queries whose next token is the end symbol are not counted.",
+        "Share of queries that look most at the next token. The query before the end symbol is not counted.",
         ("encoder",),
     ),
     _share_metric(
         "strongest_rarest",
         "looks most at the rarest token",
-        "Queries that look most at the rarest token. Its place in the vocabulary stands in for a count. Sentences "
-        "whose rarest token is the first are not counted.",
+        "Share of queries that look most at the rarest token, as estimated from its position in the vocabulary. "
+        "Sentences whose rarest token is the first token are not counted.",
         KINDS,
     ),
     _share_metric("previous", "on the previous token", "Attention on the token before the query.", SELF),
@@ -111,7 +111,7 @@ METRICS = (
     _share_metric(
         "punctuation",
         "on punctuation",
-        "Attention on punctuation other than the first token. Sentences without any are not counted.",
+        "Attention on punctuation other than the first token. Sentences without punctuation are not counted.",
         KINDS,
     ),
     Metric(
@@ -125,15 +125,15 @@ METRICS = (
     ),
     _share_metric(
         "alignment_predicted",
-        "aligns the token predicted",
-        "Target tokens for which the head, at the step that predicts them, looks most at the source token that all "
-        "heads together agree on. Links to the first source token are not counted.",
+        "aligns the predicted token",
+        "Share of target tokens for which the head, at the step that predicts the token, looks most at the source "
+        "token that all heads together look at most. Links to the first source token are not counted.",
         ("cross",),
     ),
     _share_metric(
         "alignment_read",
-        "aligns the token read",
-        "As “aligns the token predicted”, but one step later, when the decoder reads the target token "
+        "aligns the token just read",
+        "Like “aligns the predicted token”, but one step later, when the decoder reads the target token "
         "(Chen et al. 2020: Shift-Att).",
         ("cross",),
     ),
@@ -199,7 +199,7 @@ def average(sentences: Iterable[HeadMetrics]) -> HeadMetrics:
     sentences = list(sentences)
     kinds = {metrics.kind for metrics in sentences}
     if len(kinds) != 1:
-        raise ValueError(f"an average takes metrics of one kind of attention, not of {len(kinds)}")
+        raise ValueError(f"an average needs metrics of exactly one kind of attention, not of {len(kinds)}")
     values, queries = {}, {}
     for name, first in sentences[0].values.items():
         applied = [metrics for metrics in sentences if metrics.queries[name]]

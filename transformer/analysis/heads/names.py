@@ -90,8 +90,8 @@ RULES = (
     # about 40% of the links.
     Rule(
         "alignment",
-        "For more than half of the target tokens, it looks most at the source token that all heads together agree on. "
-        "It does so where it predicts them, or where it reads them (a threshold of this atlas).",
+        "For more than half of the target tokens, it looks most at the source token that all heads together look at "
+        "most, either when it predicts the target token or when it reads it (a threshold chosen for this app).",
         ("cross",),
         lambda values: _most(values["alignment_predicted"]) | _most(values["alignment_read"]),
     ),
@@ -112,7 +112,7 @@ def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]
     )
 
 
-# Cached, because a page asks for the names of the same heads about a dozen times.
+# Cached, because a page needs the names of the same heads about a dozen times.
 @lru_cache(maxsize=128)
 def head_names(metrics: HeadMetrics) -> tuple[tuple[tuple[str, ...], ...], ...]:
     """Return each head's names, without duplicates, indexed by layer and head; most heads have none."""

@@ -54,8 +54,8 @@ class HeadTask:
         links: function that yields the cells of a trace that belong to the task; yields nothing if the task does not
             occur in the sentence.
         source, target: languages that the task is about; empty for any language.
-        general: whether the task concerns all rows. A head for a task that is not general must exceed what general
-            tasks predict.
+        general: whether the task concerns all rows. To represent a task that is not general, a head's share must
+            exceed what general tasks explain.
     """
 
     name: str
@@ -130,7 +130,7 @@ def _negated(trace: Trace) -> Iterator[Link]:
 def _negation_translated(trace: Trace) -> Iterator[Link]:
     negations = _negations(trace)
     written = [group for group, word in _target_words(trace) if GERMAN_NEGATION.match(word)]
-    # With several negations, it is unclear which English one belongs to which German one.
+    # With several negations, it is unclear which English negation corresponds to which German one.
     if len(negations) == len(written) == 1:
         yield written[0][0] - 1, negations[0]
 
@@ -138,7 +138,7 @@ def _negation_translated(trace: Trace) -> Iterator[Link]:
 def _clause_comma(trace: Trace) -> Iterator[Link]:
     """Yield the link from a German comma without an English counterpart to the English word that begins the clause.
 
-    There is no link unless the German sentence has one comma and the English sentence one clause-opening word.
+    Yield nothing unless the German sentence has exactly one comma and the English sentence one clause-opening word.
     """
     opening = [group for group, word in _source_words(trace)[1:] if word.lower() in SUBORDINATORS]
     commas = [row for row, token in enumerate(trace.predicted_tokens) if token.text.strip("▁") == ","]
@@ -161,7 +161,7 @@ def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
     """Yield the link from the step that writes the final German verb to the English verb.
 
-    There is no link if the English verb is among the last two words, because then both verbs are at the end.
+    Yield nothing if the English verb is among the last two words, because then both verbs are at the end.
     """
     verb = _last_verb(trace)
     if verb is None:
@@ -177,7 +177,7 @@ def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
 def _verb_and_auxiliary(trace: Trace) -> Iterator[Link]:
     """Yield the link from the step that writes the final German verb to the German auxiliary.
 
-    There is no link unless at least two tokens stand between the auxiliary and the verb.
+    Yield nothing if fewer than two tokens separate the auxiliary and the verb.
     """
     verb = _last_verb(trace)
     if verb is not None and verb[1][0] - 1 > verb[0][-1] + 1:
@@ -209,7 +209,7 @@ TASKS = (
     ),
     HeadTask(
         "negation",
-        "What a “not” is about",
+        "The “not” next to a word",
         "The words on both sides of “not”, “never” or “nobody” look at it, more than they look at other neighbours.",
         "encoder",
         _negated,
@@ -234,8 +234,8 @@ TASKS = (
     ),
     HeadTask(
         "alignment",
-        "The word to be translated now",
-        "Before it writes a word, the model looks at the {source} one that it translates.",
+        "The word to translate next",
+        "Before it writes a word, the model looks at the {source} word that it is translating.",
         "cross",
         lambda trace: _aligned(trace, read=False),
         general=True,
@@ -243,7 +243,7 @@ TASKS = (
     HeadTask(
         "alignment_read",
         "The word that was just translated",
-        "One step late: having read a word of its own, the model looks at the {source} one that it came from.",
+        "One step late: after reading a word that it has written, the model looks at the {source} word behind it.",
         "cross",
         lambda trace: _aligned(trace, read=True),
         general=True,
@@ -270,8 +270,8 @@ TASKS = (
     HeadTask(
         "verb",
         "The verb at the end",
-        "German puts the verb last. Before the model writes the verb, it goes back to the "
-        "middle of the {source} sentence, where the {source} verb stands.",
+        "German puts the verb last. Before the model writes the verb, it looks back at the "
+        "middle of the {source} sentence, where the {source} verb is.",
         "cross",
         _verb_at_the_end,
         target=GERMAN,
@@ -280,15 +280,15 @@ TASKS = (
         "finished",
         "When to stop",
         "Before it writes the end symbol, the model looks at the end of the {source} "
-        "sentence: all of it is translated.",
+        "sentence: everything has been translated.",
         "cross",
         lambda trace: _end(trace, writes_end=True),
     ),
     HeadTask(
         "resting",
         "A place to rest",
-        "A row must add up to 1, so a head that has nothing to look for has to put its "
-        "attention somewhere: on the end symbol, which says nothing.",
+        "The weights of a row must add up to 1, so a head with nothing to look for has to put its "
+        "attention somewhere. It chooses the end symbol, which carries no meaning.",
         "cross",
         lambda trace: _end(trace, writes_end=False),
         general=True,

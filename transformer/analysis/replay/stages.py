@@ -104,7 +104,7 @@ def _layer_stages(trace: Trace, weights: Weights, stack: Stack, layer: int, head
 
 
 def _attention_stages(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
-    """Yield the stages of one head, from queries to output, then those of all heads joined."""
+    """Yield the stages of one head, from queries to output, then the stages of the joined heads."""
     kind: Kind = "cross" if part.part == "cross_attention" else part.stack
     rows, columns = length_letter(part.stack), "T" if kind == "decoder" else "S"
     name = ATTENTION[kind]
@@ -214,7 +214,7 @@ def _prediction_stages(trace: Trace, weights: Weights) -> Iterator[Stage]:
 
 
 def _stage(part: SubLayer, key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
-    """Make a sub-layer's stage; adds the batch dimension to `letters` and `array`."""
+    """Return a sub-layer's stage, with a batch dimension added to `letters` and `array`."""
     return Stage(f"{part.stack}.{part.part}.{key}", part.stack, part.layer, name, formula, f"B, {letters}", array[None])
 
 
