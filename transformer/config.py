@@ -26,7 +26,7 @@ CHOICES = {
     "tied_embeddings": get_args(TiedEmbeddings),
 }
 COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
-# Fields omitted from config.json if they have their default value, because older versions do not know these fields.
+# Fields omitted from config.json if they have their default value, because older versions reject these fields.
 OMITTED_DEFAULTS = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
 # Maximum number of entries in `unapplied`, and of characters per entry.
 MAX_CHARACTERS = 200
@@ -53,7 +53,7 @@ class TransformerConfig:
         activation: activation function of the feed-forward network.
         norm: "post" as in the paper, x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
         positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines before all
-            cosines. "sinusoidal_fairseq" also does, with fairseq's frequencies, from position 2. "learned" has one
+            cosines; "sinusoidal_fairseq" does so with fairseq's frequencies, starting at position 2. "learned" has one
             vector for each of `max_positions`; "rotary" rotates the queries and keys in self-attention (Su et al.
             2021); "alibi" subtracts a penalty from the scores that grows with distance (Press et al. 2022); "none" adds
             no positional encoding.
@@ -73,7 +73,7 @@ class TransformerConfig:
         stride: number of positions that compressed attention merges into one, and the convolution's kernel width.
 
     Raises:
-        ValueError: a value is out of range, or two values are incompatible; the message names each.
+        ValueError: a value is out of range, or two values are incompatible; the message names the fields.
     """
 
     source_vocabulary: int
@@ -199,19 +199,21 @@ class TransformerConfig:
         for side, stack in (("source", "encoder"), ("target", "decoder")):
             layers, size = getattr(self, f"{stack}_layers"), getattr(self, f"{side}_vocabulary")
             if bool(layers) != bool(size):
-                raise ValueError(f"{stack}_layers is {layers}, and {side}_vocabulary {size}: both or neither are 0")
+                raise ValueError(
+                    f"{stack}_layers is {layers}, and {side}_vocabulary is {size}: both must be 0, or neither"
+                )
         if self.tied_embeddings != "none" and not self.decoder_layers:
-            raise ValueError(f"tied_embeddings={self.tied_embeddings!r} needs a decoder, and decoder_layers is 0")
+            raise ValueError(f"tied_embeddings={self.tied_embeddings!r} needs a decoder, but decoder_layers is 0")
         if self.attention == "compressed" and self.positions in RELATIVE:
             raise ValueError(
-                f"compressed keys stand for several positions, but positions={self.positions!r} needs one position per "
+                f"compressed keys represent several positions, but positions={self.positions!r} needs one position per "
                 "key"
             )
         if self.attention != "full" and self.encoder_layers:
             raise ValueError(f"attention={self.attention!r} needs encoder_layers 0, not {self.encoder_layers}")
 
 
-# Fields of a language model's config.json, from when language models were a separate class.
+# Fields of config.json in old language models, which were a separate class.
 LANGUAGE_MODEL_FIELDS = {
     "vocabulary",
     "d_model",

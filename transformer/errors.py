@@ -2,7 +2,7 @@
 
 
 class AtlasError(ValueError):
-    """An error that the user can fix as its message says."""
+    """An error that the user can fix. The message explains how."""
 
 
 class TextError(AtlasError):
@@ -30,7 +30,7 @@ class AttentionError(AtlasError):
 
 
 class ServerError(AtlasError):
-    """A model server that does not answer, or has another protocol or model version than the client."""
+    """A model server that does not respond, or whose protocol or model version differs from the client's."""
 
 
 class LessonError(AtlasError):

@@ -103,9 +103,12 @@ def test_alignments_of_another_file_are_reported(tmp_path, gold, said):
     [
         (["--model", "FOLDER"], "\t\n", "no head of this model aligns more than 50% of the tokens"),
         pytest.param(
-            ["--heads", "cross.2.1", "cross.1.1"], PAIRS, "--heads takes heads of one layer", marks=pytest.mark.thorough
+            ["--heads", "cross.2.1", "cross.1.1"],
+            PAIRS,
+            "--heads needs cross-attention heads of a single layer",
+            marks=pytest.mark.thorough,
         ),
-        (["--step", "read"], PAIRS, "--step belongs to --heads"),
+        (["--step", "read"], PAIRS, "--step needs --heads"),
         (["--own", "--gold", "PAIRS"], PAIRS, "leave out --own"),
         ([], "I have a dream.\n", "line 1: expected source, tab, target"),
         pytest.param(["--language", "fra"], PAIRS, "The model does not write fra", marks=pytest.mark.thorough),

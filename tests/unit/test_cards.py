@@ -56,5 +56,5 @@ def test_long_model_card_is_truncated_with_a_notice(tmp_path):
     assert read_card(tmp_path) == "é" * (MAX_BYTES // 2)
     card.write_text("a" + "é" * MAX_BYTES, encoding="utf-8")
     found = read_card(tmp_path)
-    assert found.startswith("aé") and found.endswith("é\n\n*The card goes on: only its first 200 kB are shown.*")
+    assert found.startswith("aé") and found.endswith("é\n\n*This card is too long: only its first 200 kB are shown.*")
     assert len(found.encode()) < MAX_BYTES + 100

@@ -7,7 +7,8 @@ import numpy as np
 from transformer.backpropagation.gradients import LossInputs, loss
 from transformer.config import TransformerConfig
 
-# A larger step adds error from the loss's curvature, a smaller step from rounding. Here, the error is about 1e-9.
+# A larger step adds error from the loss's curvature, and a smaller one adds rounding error. This step's error is about
+# 1e-9.
 STEP = 1e-5
 
 

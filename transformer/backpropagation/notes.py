@@ -78,7 +78,7 @@ class Notes:
 
 
 def select(arrays: Mapping[str, T], part: str) -> dict[str, T]:
-    """Return the entries of one model part, without the part's name in front of the entries' names."""
+    """Return the entries of one model part, with the part's name removed from the entries' names."""
     return {name.removeprefix(f"{part}."): each for name, each in arrays.items() if name.startswith(f"{part}.")}
 
 

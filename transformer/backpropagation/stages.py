@@ -111,7 +111,7 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
         yield builder.at(stack, stack, layer).stage(
             "layer.after",
             f"stream after layer {layer + 1}",
-            rf"dx = \text{{what layer {layer + 2} sends back}}",
+            rf"dx = \text{{gradient from layer {layer + 2}}}",
             f"B, {rows}, D",
             after,
             None,
@@ -122,7 +122,7 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
         yield builder.stage(
             "input",
             "embeddings and positions",
-            r"dx = \text{what layer 1 sends back}",
+            r"dx = \text{gradient from layer 1}",
             f"B, {rows}, D",
             f"{side}.input",
             None,
@@ -176,7 +176,7 @@ def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientSt
     parts = {}
     for side, ids in (("source", computed.batch.source), ("target", computed.batch.target)):
         if f"{side}_embedding.weight" in uses:
-            # [N, positions] x [positions, D]: each table row gets the sum over all positions that hold the row's token.
+            # [N, positions] x [positions, D]: each table row gets the sum over all positions with the row's token.
             places = np.equal.outer(computed.rows[name], ids[0]).astype(float)
             parts[EMBEDDING_TITLES[side]] = places @ computed.gradients[f"{side}.tokens"][0]
     if "generator.weight" in uses:

@@ -144,7 +144,7 @@ def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientSta
     if computed.config.norm == "pre":
         yield builder.stage(
             "read",
-            "what the network reads",
+            "input of the network",
             r"d\hat{x} = du\, W_1^\top",
             f"B, {rows}, D",
             f"{name}.read",

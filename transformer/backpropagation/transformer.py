@@ -15,7 +15,7 @@ from transformer.model.encodings import added_positions
 from transformer.values.trace import SIDES, Stack
 
 # For each setting of `tied_embeddings`, maps each tied parameter to the parameter whose values it shares. A checkpoint
-# stores only the latter.
+# omits the tied parameters.
 SHARED_PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},

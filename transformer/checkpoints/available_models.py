@@ -32,7 +32,7 @@ CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences
 INDEX = f"{WEIGHTS}.index.json"
 # Maximum size of a config.json, in bytes.
 MAX_BYTES = MEGABYTE
-# Number of bytes to read from sentences.txt, which may be a whole corpus and is read on every rerun of every page.
+# Number of bytes to read from sentences.txt. The file may be a whole corpus, and every rerun of a page reads it.
 EXAMPLES_BYTES = 1 << 14
 
 
@@ -45,8 +45,8 @@ class ModelFolder:
         path: path to the folder, or to the checkpoint's weights file.
         languages: source and target language.
         codes: as in `Vocabulary.codes`.
-        problem: sentence that says why the model cannot be used; empty if no problem is known. Damaged weights are only
-            detected on loading.
+        problem: sentence that explains why the model cannot be used; empty if no problem is known. Damaged weights are
+            only detected on loading.
     """
 
     name: str
@@ -147,7 +147,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _modification_times(path: Path) -> tuple[int, ...]:
-    """Return the modification times, in nanoseconds, of all files that decide the result of `_inspect`."""
+    """Return the modification times, in nanoseconds, of all files that affect the result of `_inspect`."""
     folder = files_of_model(path)
     return _modification_time(path), *(
         _modification_time(folder / name) for name in (CONFIG, WEIGHTS, INDEX, LANGUAGES_FILE, IDS, SYMBOLS)
@@ -181,7 +181,9 @@ def _inspect(
         return ModelFolder(name, path, problem=f"The folder {folder} cannot be used: {problem}.")
 
     if not NAME.fullmatch(name):
-        return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
+        return useless(
+            "its name must consist of at most 64 Latin letters, digits, dots, hyphens and underscores; rename it"
+        )
     try:
         inspected = replace(read(folder, read_small_json(folder / CONFIG, MAX_BYTES)), name=name, path=path)
         weights = (WEIGHTS, INDEX) if read is _language_model else (WEIGHTS,)

@@ -4,7 +4,7 @@ import re
 
 # Longer cards are cut off at this many bytes, because every rerun of a page reads the card again.
 MAX_BYTES = 200_000
-SHORTENED_NOTE = f"\n\n*The card goes on: only its first {MAX_BYTES // 1000} kB are shown.*"
+SHORTENED_NOTE = f"\n\n*This card is too long: only its first {MAX_BYTES // 1000} kB are shown.*"
 # No part of the pattern matches an opening bracket. Otherwise, matching a card with many unclosed images would take
 # quadratic time, in practice minutes.
 IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^)\[]*\)|\[[^\[\]]*\])?")

@@ -31,7 +31,7 @@ from transformer.text.byte_vocabulary import MERGES
 from transformer.text.pair_tokenizer import IDS
 from transformer.text.segmenters import ONE_FILE
 
-# Size limits, larger than all existing models, so that an invalid config.json cannot make loading use up all memory.
+# Size limits, above those of all existing models. With them, an invalid config.json cannot use up all memory.
 MAX_SIZES = {
     "n_embd": 8192,
     "n_layer": 96,
@@ -44,12 +44,12 @@ MAX_SIZES = {
 DEFAULT_SIZES = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50_257}
 # Settings with only one supported value; config.json may omit them.
 REQUIRED_SETTINGS = {"add_cross_attention": False, "layer_norm_epsilon": 1e-5}
-# Causal masks, which old weight files contain in addition to the weights.
+# Names of causal masks, which old weight files contain in addition to the weights.
 CAUSAL_MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
 PREFIX, OUTPUT = "transformer.", "lm_head.weight"
 EMBEDDING, POSITIONS = "wte.weight", "wpe.weight"
 OWN_EMBEDDING = "target_embedding.weight"
-# Names of a layer's modules in this project, and in GPT-2.
+# Map the names of a layer's modules in this project to their names in GPT-2.
 NORMS = {"self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2"}
 LINEAR = {
     "self_attention.in_projection": "attn.c_attn",
@@ -193,8 +193,8 @@ def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: Transf
     output = own_weights.pop(OUTPUT, None)
     weights = {OWN_EMBEDDING: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
     if output is None and not boolean_setting(settings, "tie_word_embeddings", True):
-        raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} says that it is not {EMBEDDING}")
-    # Like transformers, keep two different matrices separate, whatever config.json says.
+        raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} does not tie it to {EMBEDDING}")
+    # Like transformers, keep two different matrices separate, even if config.json ties them.
     if output is not None and not torch.equal(output, weights[OWN_EMBEDDING]):
         weights["generator.weight"] = output
     for kind in ("weight", "bias"):

@@ -6,7 +6,7 @@ from transformer.checkpoints.available_models import OWN_FOLDER
 from transformer.checkpoints.memory import gigabytes, memory_of
 from transformer.text.languages import Languages, language
 
-# Parameters per OPUS-MT model, which has 68 to 78 million, and bytes per parameter (float32).
+# Assumed number of parameters in an OPUS-MT model (actually 68 to 78 million), and bytes per parameter (float32).
 PARAMETERS, BYTES_PER_PARAMETER = 77_000_000, 4
 # Languages for which OPUS-MT has a dedicated model into English, and from English.
 TO_ENGLISH = "ar bn cs da de es fi fr hi hu id it ja ko nl pl ru sv th tr uk ur vi zh"

@@ -31,7 +31,7 @@ MAX_FILE_SIZES = {
 MAX_WEIGHTS_SIZE = 4096 * MEGABYTE
 DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 LFS_POINTER = b"version https://git-lfs"
-CONVERSION_ADVICE = f"load the model with today's transformers and save it again, which writes {WEIGHTS}"
+CONVERSION_ADVICE = f"load the model with a current version of transformers and save it again, which writes {WEIGHTS}"
 
 
 class HuggingFaceFolder:
@@ -109,7 +109,7 @@ class HuggingFaceFolder:
                 if left_out is not None and left_out.fullmatch(key):
                     continue
                 if key in weights:
-                    raise CheckpointError(f"The folder {self.path} has the tensor {key} twice.")
+                    raise CheckpointError(f"The folder {self.path} contains the tensor {key} twice.")
                 weights[key] = self._number(tensor, key, name)
         return weights
 
@@ -144,7 +144,9 @@ class HuggingFaceFolder:
             weights = torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # torch does not document the errors that a damaged file may raise.
             reason = str(error).strip().split("\n")[0]
-            raise CheckpointError(f"The file {self.path / name} cannot be read as weights alone: {reason}") from error
+            raise CheckpointError(
+                f"The file {self.path / name} contains more than weights, or is damaged: {reason}"
+            ) from error
         if not isinstance(weights, dict) or not all(
             isinstance(key, str) and isinstance(value, Tensor) for key, value in weights.items()
         ):
@@ -156,7 +158,7 @@ class HuggingFaceFolder:
             raise CheckpointError(f"The tensor {key} in {self.path / name} is of the type {tensor.dtype}, not a float.")
         number = tensor.float()
         if not number.isfinite().all():
-            raise CheckpointError(f"The tensor {key} in {self.path / name} is not finite everywhere.")
+            raise CheckpointError(f"The tensor {key} in {self.path / name} contains values that are not finite.")
         return number
 
     def _checked(self, name: str, largest: int) -> Path:
@@ -176,7 +178,7 @@ class HuggingFaceFolder:
             with real.open("rb") as file:
                 if file.read(len(LFS_POINTER)) == LFS_POINTER:
                     raise CheckpointError(
-                        f"The file {path} is only a pointer to the real one: run `git lfs pull` there."
+                        f"The file {path} is only a Git LFS pointer: run `git lfs pull` in its folder."
                     )
         return real
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from transformer.config import Activation
 
-# Activation names in Hugging Face, and in this project.
+# Maps Hugging Face's activation names to this project's names.
 ACTIVATIONS: dict[str, Activation] = {
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
@@ -30,7 +30,7 @@ def integer_setting(settings: Mapping[str, Any], name: str, largest: Mapping[str
         raise ValueError(f"{CONFIG} has no {name}")
     value = settings[name]
     if type(value) is not int or not 1 <= value <= largest[name]:
-        raise ValueError(f"{name} in {CONFIG} must be a whole number of 1 to {largest[name]:,}, not {value!r}")
+        raise ValueError(f"{name} in {CONFIG} must be a whole number from 1 to {largest[name]:,}, not {value!r}")
     return value
 
 
@@ -66,7 +66,7 @@ def check_fit(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
         weights: tensors by parameter name, one for every parameter.
 
     Raises:
-        ValueError: a weight has another shape.
+        ValueError: a weight has a different shape.
     """
     for name, parameter in model.named_parameters():
         expected, found = tuple(parameter.shape), tuple(weights[name].shape)

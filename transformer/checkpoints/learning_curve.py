@@ -119,8 +119,8 @@ class Curve:
 
     def _unusable(self, why: str) -> ValueError:
         return ValueError(
-            f"the learning curve {self.path} cannot be continued: {why}. Put a copy back, or delete it, and the run "
-            "begins another"
+            f"the learning curve {self.path} cannot be continued: {why}. Restore the file from a copy, or delete it to "
+            "start a new one"
         )
 
 

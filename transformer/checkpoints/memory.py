@@ -57,7 +57,7 @@ def memory_message(weights: Sequence[Path]) -> tuple[int, str]:
     count = sum(numbers for path in weights for numbers, _ in _tensors(path))
     needed = sum(map(memory_needed, weights))
     return needed, (
-        f"{count / 1e6:,.0f} million numbers: {gigabytes(count * BYTES_IN_MEMORY)} of memory, and up to "
+        f"{count / 1e6:,.0f} million parameters: {gigabytes(count * BYTES_IN_MEMORY)} of memory, and up to "
         f"{gigabytes(needed)} while they are loaded"
     )
 
@@ -105,7 +105,7 @@ def check_memory(folder: Path, needed: int, available: int | None) -> None:
     """
     if available is not None and needed > available:
         raise CheckpointError(
-            f"The model in {folder} needs {gigabytes(needed)} of memory to be loaded, but this machine has "
+            f"The model in {folder} needs {gigabytes(needed)} of memory to load, but this machine has "
             f"{gigabytes(available)} free. Close other programs, or use a smaller model."
         )
 

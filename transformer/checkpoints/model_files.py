@@ -27,7 +27,7 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 # Allowed data types for weights, by their safetensors names.
 FLOAT_TYPES = frozenset({"F16", "BF16", "F32"})
-# Module names in old language-model files, from when language models were a separate class, and current names.
+# Maps module names in old language-model files, which were written by a separate class, to current names.
 OLD_MODULE_NAMES = {
     "embedding": "target_embedding",
     "positions": "target_positions",
@@ -146,7 +146,7 @@ def read_step(path: Path, advice: str) -> dict[str, Tensor]:
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: the file is damaged, or holds weights from another step than its name says.
+        ValueError: the file is damaged, or contains the weights of a step other than the one in its name.
     """
     sealed = read_sealed(path, {"step"}, advice)
     name = STEP_WEIGHTS.fullmatch(path.name)

@@ -26,47 +26,49 @@ def parser(prog: str) -> argparse.ArgumentParser:
         description="Align the words in sentence pairs, using the cross-attention heads that align best. Each "
         "target word is linked to one source word.",
     )
-    parser.add_argument("pairs", type=Path, help="file: source, tab, target (.gz or not); with --own, the source alone")
+    parser.add_argument(
+        "pairs", type=Path, help="file: source, tab, target (plain or .gz); with --own, only the source"
+    )
     parser.add_argument(
         "--format",
         choices=FORMATS,
         default="pharaoh",
         help="pharaoh: 0-0 1-2, one line per pair; tsv: one line per "
-        "link; dictionary: source and target word with their number of links (%(default)s)",
+        "link; dictionary: pairs of a source and a target word, with the number of links (%(default)s)",
     )
     parser.add_argument("--own", action="store_true", help="align the model's own translations instead")
     parser.add_argument(
         "--unit",
         choices=UNITS,
-        help="unit to align; spaces: words between white space, the default for pharaoh files; "
+        help="unit to align; spaces: words separated by white space, the default for pharaoh files; "
         "words: words without punctuation; tokens: the model's tokens",
     )
     parser.add_argument(
         "--gold",
         type=Path,
         metavar="FILE",
-        help="file with reference links, to print the alignment error rate (AER): a line per pair, as 0-0 1?2 "
-        "(? or p: possible); or a line per link, as 1 3 2 P (pair, source word, target word, S or P)",
+        help="file with reference links, to print the alignment error rate (AER); either a line per pair, such as "
+        "0-0 1?2 (? or p: possible), or a line per link, such as 1 3 2 P (pair, source word, target word, S or P)",
     )
     parser.add_argument(
         "--gold-first",
         type=int,
         choices=(0, 1),
         default=0,
-        help="index of the first word, if --gold has a line per pair (%(default)s)",
+        help="index of the first word in a --gold file with a line per pair (%(default)s)",
     )
     parser.add_argument(
         "--heads",
         nargs="+",
         metavar="cross.LAYER.HEAD",
-        help="align with these heads, all of one layer; layers and heads count from 1",
+        help="align with these heads, which must be in the same layer; layers and heads count from 1",
     )
     parser.add_argument(
         "--step",
         choices=STEPS,
-        help="with --heads: whether a target token is aligned when read or when predicted (read)",
+        help="with --heads: step that aligns a target token, the one that predicts it or the one that reads it (read)",
     )
-    parser.add_argument("--language", metavar="CODE", help="target language, for a model with several, such as fra")
+    parser.add_argument("--language", metavar="CODE", help="target language, such as fra, for a multilingual model")
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
@@ -95,7 +97,7 @@ def chosen_aligner(heads: Sequence[str], step: str | None, translator: Translato
     kinds, layers, numbers = zip(*map(parse_head, heads), strict=True)
     fits = layers[0] < translator.config.decoder_layers and max(numbers) < translator.config.heads
     if set(kinds) != {"cross"} or len(set(layers)) > 1 or not fits:
-        raise ValueError(f"--heads takes heads of one layer of the model's cross-attention, not {' '.join(heads)}")
+        raise ValueError(f"--heads needs cross-attention heads of a single layer of the model, not {' '.join(heads)}")
     return Aligner(layers[0], numbers, "predicted" if step == "predicted" else "read", 1.0, 0)
 
 
@@ -128,9 +130,9 @@ FORMATS: dict[str, Callable[[Iterable[AlignedPair | None]], None]] = {
 def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas align") -> None:
     options = parser(prog).parse_args(arguments)
     if options.own and options.gold:
-        raise ValueError("--gold has links for the translations in the file: leave out --own")
+        raise ValueError("the links in --gold refer to the translations in the file: leave out --own")
     if options.step and not options.heads:
-        raise ValueError("--step belongs to --heads: without them, heads and step are measured")
+        raise ValueError("--step needs --heads: without --heads, the command chooses both the heads and the step")
     check_corpus(options.pairs)
     gold = GoldAlignments(options.gold, options.gold_first) if options.gold else None
     # The operations for one sentence are so small that a second thread costs more than it saves.
@@ -161,6 +163,6 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
     FORMATS[options.format](aligned())
     if errors:
         line, error = next(iter(errors.items()))
-        print(f"{len(errors)} pairs were not aligned, the first in line {line}: {error}", file=sys.stderr)
+        print(f"{len(errors)} pairs were not aligned; the first error is in line {line}: {error}", file=sys.stderr)
     if gold:
         print(f"AER: {gold.error_rate():.4f}", file=sys.stderr)

@@ -15,7 +15,7 @@ from transformer.text.languages import Languages
 
 
 def describe_heads(statistics: Statistics) -> str:
-    """List the heads with a name, and the heads that align words."""
+    """List the heads that have names, and the heads that align words."""
     lines = [f"{statistics.sentences} sentences"]
     for kind, metrics in statistics.heads.items():
         for layer, heads in enumerate(head_names(metrics), start=1):
@@ -25,7 +25,7 @@ def describe_heads(statistics: Statistics) -> str:
         heads = " and ".join(str(head + 1) for head in aligner.heads)
         lines.append(
             f"words are aligned by cross layer {aligner.layer + 1} head {heads}, at the step where the target token is "
-            f"{aligner.step}: {100 * aligner.agreement:.0f} % of {aligner.tokens} tokens as by all heads together"
+            f"{aligner.step}: {100 * aligner.agreement:.0f} % of {aligner.tokens} tokens agree with all heads together"
         )
     return "\n".join(lines)
 
@@ -78,7 +78,7 @@ def describe_matches(matches: HeadMatches) -> str:
         best = int(np.nanargmax(each.matched.mean))
         (layer, head), (other_layer, other_head) = divmod(best, each.heads[0]), divmod(each.match[best], each.heads[1])
         lines.append(
-            f"{kind}: most alike are layer {layer + 1} head {head + 1} and layer {other_layer + 1} head "
+            f"{kind}: the most similar heads are layer {layer + 1} head {head + 1} and layer {other_layer + 1} head "
             f"{other_head + 1} of the other model: {each.matched.mean[best]:.3f}"
         )
     return "\n".join(lines)

@@ -21,7 +21,7 @@ from transformer.values.decoding_settings import METHODS, DecodingSettings
 DEFAULTS = DecodingSettings()
 # Number of heads to print per score, best first.
 PRINTED_HEADS = 3
-# Maximum number of tokens to generate, which takes minutes. Models without learned positions would accept any number.
+# Maximum number of tokens to generate. So many tokens take minutes, and models without learned positions have no limit.
 MAX_LIMIT = 65_536
 
 
@@ -31,13 +31,13 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser("continue", help="continue texts")
     command.add_argument("beginnings", nargs="*", metavar="TEXT", help="start of a text; may be empty")
-    command.add_argument("--file", type=Path, metavar="FILE", help="a file with one start of a text per line")
+    command.add_argument("--file", type=Path, metavar="FILE", help="a file with the start of a text on each line")
     command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
     command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size (%(default)s)")
     for name, kind, what in (
         ("temperature", float, "below 1 sharpens, above 1 flattens"),
-        ("top-k", int, "keep only this many of the most likely tokens; 0 for all"),
-        ("top-p", float, "keep only the most likely tokens whose probabilities add up to this"),
+        ("top-k", int, "number of most likely tokens to choose from; 0 for all"),
+        ("top-p", float, "choose from the most likely tokens whose probabilities add up to this"),
         ("seed", int, "random seed"),
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
@@ -46,16 +46,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--limit", type=int, default=40, metavar="N", help="maximum number of tokens to write (%(default)s)"
     )
 
-    command = commands.add_parser("score", help="the probability of texts, token by token")
+    command = commands.add_parser("score", help="print the probability of texts, token by token")
     command.add_argument("texts", nargs="+", metavar="TEXT", help="a text of at least one character")
 
-    command = commands.add_parser("evaluate", help="perplexity and bits per byte on held-out texts")
+    command = commands.add_parser("evaluate", help="measure perplexity and bits per byte on held-out texts")
     command.add_argument(
         "--data",
         type=Path,
         nargs="+",
         required=True,
-        help="files: source, tab, target (.gz or not); only the sources are read",
+        help="files: source, tab, target (plain or .gz); only the sources are read",
     )
     command.add_argument(
         "--baseline",
@@ -67,7 +67,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "in these files, without counting texts from --data",
     )
 
-    command = commands.add_parser("heads", help="the heads that look at the previous token or continue a pattern")
+    command = commands.add_parser("heads", help="find the heads that look at the previous token or continue a pattern")
     command.add_argument("--output", type=Path, metavar="FILE", help="also write all scores as JSON")
 
     for command in commands.choices.values():
@@ -112,7 +112,7 @@ def measure_likelihood(loaded: LanguageModel, data: Sequence[Path], baseline: Se
     pairs = [pair for path in data for pair in read_pairs(path)]
     texts, too_long = split_by_length(loaded, texts_of(pairs))
     if too_long:
-        print(f"left out, because they are longer than the model's positions: {len(too_long)} texts")
+        print(f"left out {len(too_long)} texts that have more tokens than the model has positions")
     print(f"this model: {evaluate(loaded, texts)}")
     if baseline:
         training = texts_of(without_held_out([pair for path in baseline for pair in read_pairs(path)], pairs))
@@ -132,8 +132,7 @@ def name_heads(loaded: LanguageModel, output: Path | None) -> None:
         print(
             f"{name}: "
             + ", ".join(
-                f"layer {layer + 1} head {head + 1} {score:.2f}"
-                f"{'' if score > THRESHOLD else ' (too little for the name)'}"
+                f"layer {layer + 1} head {head + 1} {score:.2f}{'' if score > THRESHOLD else ' (too low for the name)'}"
                 for layer, head, score in places[:PRINTED_HEADS]
             )
         )

@@ -16,7 +16,7 @@ from transformer.running.translator import Translator
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="Lessons: files of steps that the app shows.")
+    parser = argparse.ArgumentParser(prog=prog, description="Check lesson files, whose steps the app shows.")
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="report errors in lessons")
     check.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a lesson, *.toml")

@@ -80,12 +80,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
     effects.add_argument(
         "--output", type=Path, required=True, metavar="FILE.npz", help="write the numbers to this file"
     )
-    removal = commands.add_parser("removal", help="BLEU and chrF while heads are removed, least important first")
-    removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
+    removal = commands.add_parser("removal", help="measure BLEU and chrF while removing heads, least important first")
+    removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (plain or .gz)")
     removal.add_argument("--importance", type=Path, required=True, metavar="FILE.json", help="output of `importance`")
     removal.add_argument("--pairs", type=int, default=500, metavar="N", help="use only the first N pairs (%(default)s)")
     removal.add_argument(
-        "--every", type=int, default=8, metavar="N", help="heads to remove between two scores (%(default)s)"
+        "--every",
+        type=int,
+        default=8,
+        metavar="N",
+        help="number of heads to remove before each new score (%(default)s)",
     )
     agreement = commands.add_parser(
         "agreement", help="compare the rankings of the attribution methods for a translated word"
@@ -145,7 +149,7 @@ def measure(options: argparse.Namespace) -> None:
         print(f"{metrics.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
     statistics = Statistics(translator.version, metrics.sentences, metrics.heads)
     write_text(options.output, statistics.to_json() + "\n")
-    # Delete the state only after the result is written: writing can fail after half a day, for example on a full disk.
+    # Delete the state only after the result is written. Otherwise, a full disk could cost half a day of measurements.
     state.unlink(missing_ok=True)
     print(describe_heads(statistics))
 
@@ -245,7 +249,7 @@ def removal(options: argparse.Namespace) -> None:
     write_text(options.output, record.to_json() + "\n")
 
 
-# Each command has a function that measures, and one that describes the result in words.
+# Maps each command to a function that measures and a function that describes the result in words.
 SURVEYS: dict[str, tuple[Callable[[Translator, list[str]], Record], Callable[[Any], str]]] = {
     "agreement": (agreement_statistics, describe_agreement),
     "paths": (path_statistics, describe_paths),

@@ -20,7 +20,7 @@ class ProgressReport:
         self._sentences = sentences
         self._said = 0.0
         # Time and number of sentences read, for each of the first `processes` reports. Speed is measured from these
-        # reports on, because an earlier call may have read sentences before, and the first sentences are not typical.
+        # reports on, because an earlier call may have read sentences, and the first sentences are not representative.
         self._firsts: deque[tuple[float, int]] = deque()
         self._processes = processes
         self._total = 0
@@ -52,5 +52,5 @@ def resumable(state: Path, part: int) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if not state.exists():
-            sys.exit(f"stopped; results of fewer than {part} sentences are not kept, so the same command starts again")
-        sys.exit(f"stopped; {state} has the results so far, and the same command continues from there")
+            sys.exit(f"stopped; results of fewer than {part} sentences are not saved, so the same command starts over")
+        sys.exit(f"stopped; {state} contains the results so far, and the same command continues from there")

@@ -21,8 +21,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Serve the model to apps on this machine and on others, with Ray Serve.",
-        epilog=f"Apps use this server if the environment variable {SERVER_VARIABLE} is its URL. On a cluster, set "
-        "RAY_ADDRESS.",
+        epilog=f"Apps use this server if the environment variable {SERVER_VARIABLE} is set to its URL. On a cluster, "
+        "set RAY_ADDRESS.",
     )
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model (%(default)s)")
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         try:
             probe.bind((options.host, options.port))
         except OSError as error:
-            sys.exit(f"error: cannot listen on {place} ({error.strerror}): give another --host or --port")
+            sys.exit(f"error: cannot listen on {place} ({error.strerror}): choose another --host or --port")
     try:
         # Check the model here, so that an error appears on the terminal and not in a replica's log.
         load_description(options.model)

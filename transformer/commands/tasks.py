@@ -47,7 +47,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
             )
     show = commands.add_parser("show", help="describe a recorded run")
     show.add_argument("file", type=Path, metavar="FILE", help="file written by `train --output`")
-    show.add_argument("--ask", metavar="ITEM", help="let the model at the end of the run answer this item")
+    show.add_argument("--ask", metavar="ITEM", help="answer this item with the model from the end of the run")
     return parser
 
 
@@ -57,7 +57,7 @@ def train(options: argparse.Namespace) -> None:
     if options.output:
         check_output(options.output)
     if options.models is not None and options.models < 2:
-        raise AtlasError(f"--models must be at least 2, the first and the last, not {options.models}")
+        raise AtlasError(f"--models must be at least 2 (the first and the last snapshot), not {options.models}")
     config = TaskConfig(**{field.name: given[field.name] for field in fields(TaskConfig)})
     try:
         run = train_and_report(config, options.watch)

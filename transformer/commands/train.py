@@ -36,7 +36,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         default=0,
         metavar="N",
-        help="repeat every pair N more times, split into tokens at random (%(default)s)",
+        help="repeat every pair N more times, each time split into tokens at random (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
     command.add_argument(
@@ -56,14 +56,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         default=128,
         metavar="N",
-        help="tokens per context, which holds as many whole texts as fit (%(default)s)",
+        help="tokens per context, which contains as many whole texts as fit (%(default)s)",
     )
     command.add_argument(
         "--repeated",
         type=float,
         default=0.2,
         metavar="P",
-        help="probability, after each text, of repeating a text of the same context (%(default)s)",
+        help="probability that a text is followed by a repetition of a text from the same context (%(default)s)",
     )
     command.add_argument(
         "--patterns",
@@ -74,7 +74,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
 
-    command = commands.add_parser("train", help="train in a prepared folder, or continue there")
+    command = commands.add_parser("train", help="train in a prepared folder, or resume training there")
     command.add_argument("--run", type=Path, required=True, help="folder made by `prepare` or `prepare-language-model`")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: CUDA if available, else the CPU")
     command.add_argument(
@@ -118,21 +118,23 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "synthesise", help="translate sentences with a model, to train another model on the pairs"
     )
     command.add_argument("--model", type=Path, required=True, help="model folder")
-    command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (.gz or not)")
-    command.add_argument("--column", type=int, default=1, help="column of the files with the sentences (%(default)s)")
+    command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (plain or .gz)")
+    command.add_argument("--column", type=int, default=1, help="column that contains the sentences (%(default)s)")
     command.add_argument(
-        "--back", action="store_true", help="write the translations as sources, for a model of the opposite direction"
+        "--back", action="store_true", help="write the translations as sources, to train the opposite direction"
     )
     command.add_argument("--output", type=Path, required=True, help="file of pairs, gzip-compressed")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
 
-    command = commands.add_parser("evaluate", help="BLEU and chrF of a model on held-out pairs")
+    command = commands.add_parser("evaluate", help="measure a model's BLEU and chrF on held-out pairs")
     command.add_argument("--model", type=Path, required=True, help="model folder")
-    command.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
+    command.add_argument("--data", type=Path, required=True, help="file: source, tab, target (plain or .gz)")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
-    command.add_argument("--careless", action="store_true", help="sources in lower case, without final punctuation")
+    command.add_argument(
+        "--careless", action="store_true", help="convert sources to lower case, and remove final punctuation"
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object")
 
     command = commands.add_parser("samples", help="translate sample sentences for a model card")
@@ -151,10 +153,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "vocabulary", help="count the words of a text that are one token in a model's vocabulary"
     )
     command.add_argument("--model", type=Path, required=True, help="model folder")
-    command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
+    command.add_argument(
+        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (plain or .gz)"
+    )
 
     command = commands.add_parser("overlap", help="count the held-out sentences that are in the training data")
-    command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
+    command.add_argument(
+        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (plain or .gz)"
+    )
     command.add_argument("--held-out", type=Path, required=True, help="file of the held-out pairs")
     return parser
 
@@ -162,7 +168,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
 def _add_data(command: argparse.ArgumentParser) -> None:
     """Add the options shared by `prepare` and `prepare-language-model`."""
     command.add_argument("--run", type=Path, required=True, help="folder of the run; created if missing")
-    command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
+    command.add_argument(
+        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (plain or .gz)"
+    )
     command.add_argument("--validation", type=Path, required=True, help="file of pairs for the validation loss")
     command.add_argument(
         "--held-out",

@@ -29,7 +29,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     translate = commands.add_parser("translate", help="translate a sentence, and write the trace of the run")
     translate.add_argument("text")
-    translate.add_argument("--language", metavar="CODE", help="target language, for a model with several, such as fra")
+    translate.add_argument("--language", metavar="CODE", help="target language, such as fra, for a multilingual model")
     translate.add_argument("--target", help="translation to read instead of the model's own")
     translate.add_argument(
         "--off",
@@ -58,7 +58,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "cross.outputs.4.8~10 or encoder.residual.3~7; repeat the option for more places",
     )
     translate.add_argument(
-        "--other", metavar="TEXT", help="sentence to copy activations from, run with the same translation"
+        "--other",
+        metavar="TEXT",
+        help="sentence to copy activations from; the model reads it with the same translation",
     )
     translate.add_argument("--trace", type=Path, metavar="FILE.npz", help="write all attention weights to this file")
     translate.add_argument(
@@ -139,7 +141,7 @@ def patched(translator: Translator, text: str, options: argparse.Namespace) -> I
         InterventionError: only one of --patch and --other is given.
     """
     if not (options.patch and options.other):
-        raise InterventionError("--patch and --other belong together: give a place and another sentence.")
+        raise InterventionError("--patch and --other need each other: give a place and another sentence.")
     read = translator.trace(text, options.target).predicted_tokens
     other = translator.trace(options.other, [token.id for token in read])
     return patch_interventions(dict(map(parse_patch, options.patch)), other)
@@ -149,7 +151,7 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
     """Print each draw's translation, and how the draws change the log-probability of a reference translation.
 
     Returns:
-        Trace of the first draw, on the given translation if there is one, otherwise on the draw's own.
+        Trace of the first draw, reading the given translation or, without one, the draw's own translation.
 
     Raises:
         InterventionError: no head is resampled, or there are fewer than two draws.

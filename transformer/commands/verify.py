@@ -25,7 +25,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Run saved experiments again, and compare their numbers.",
-        epilog=f"Exit status: {SAME} if all numbers match, {DIFFERENT} if one differs, {NOT_POSSIBLE} if a file "
+        epilog=f"Exit status: {SAME} if all numbers match, {DIFFERENT} if any differs, {NOT_POSSIBLE} if a file "
         "cannot be checked.",
     )
     parser.add_argument(
@@ -33,7 +33,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="an experiment (.json), or a figure or a list of slides that carries some",
+        help="an experiment (.json), or a figure or a list of slides that contains experiments",
     )
     parser.add_argument(
         "--model-dir", type=Path, metavar="DIR", help="model folder (default: the model named in the experiment)"

@@ -61,9 +61,9 @@ def beam_search(
     """Search for the best translations of B sentences in one batch.
 
     At each step, a sentence's `beam_size` best expansions without the end symbol stay live. An expansion with the end
-    symbol ends its hypothesis if it ranks among the `beam_size` best of all expansions. It takes no live expansion's
-    place. Expansions of one step have equal lengths, so the length penalty only affects comparisons between hypotheses
-    that end at different steps.
+    symbol ends its hypothesis if it ranks among the `beam_size` best of all expansions. It does not replace a live
+    expansion. Expansions of one step have equal lengths, so the length penalty only affects comparisons between
+    hypotheses that end at different steps.
 
     The search for a sentence stops in either of two cases:
 
@@ -129,7 +129,9 @@ def beam_search(
 
 
 class _EndRule:
-    """Decides when the search for a sentence ends, and by what scores are divided, unless `generate` settings apply.
+    """Decides when the search for a sentence ends, and computes the divisor of its scores.
+
+    Models with `generate` settings use `_GenerateEndRule` instead.
 
     Args:
         batch_size: number of sentences B.
@@ -252,6 +254,6 @@ def _continued(cache: DecoderCache, parent: np.ndarray, sentence: np.ndarray) ->
     parents = torch.from_numpy(parent).to(cache.device)
     if not np.array_equal(sentence[parent], sentence):
         return cache.select(parents)
-    # Every row keeps its sentence, so the source's keys and values, the larger part, need no copy. If every new row
-    # also extends the old row at the same index, nothing needs a copy.
+    # Every row keeps its sentence, so the source's keys and values, which are most of the cache, need no copy. If every
+    # new row also extends the old row at the same index, nothing needs a copy.
     return cache if np.array_equal(parent, np.arange(len(parent))) else cache.select_past(parents)

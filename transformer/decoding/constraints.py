@@ -16,7 +16,7 @@ from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 
 Choice = TypeVar("Choice")
 
-# Maximum number of tokens of a character. If that many may still be written, any character may begin.
+# Maximum number of tokens per character. If the limit leaves room for that many, any character may begin.
 LONGEST_CHARACTER = 4
 
 
@@ -121,8 +121,8 @@ class AppliedConstraints:
             logits, step: as in `exclude_`.
             choose: function of the logits after the constraints.
             tokens: function that returns the ids in a choice.
-            again: function that corrects a choice which could break a character, given the logits without the tokens
-                that would break one. None means `choose`.
+            again: function that corrects a choice that could break a character. Its logits exclude the tokens that
+                would break a character. None means `choose`.
         """
         choice = choose(self.exclude_(logits, step))
         if not self._may_break(tokens(choice), step):
@@ -170,7 +170,7 @@ class AppliedConstraints:
             self._begun = any(self._states)
 
     def _may_break(self, tokens: Iterable[int], step: int) -> bool:
-        """Whether the rows could break a character by taking one of these tokens.
+        """Return whether any row could break a character by taking one of these tokens.
 
         If not, excluding the tokens that would break a character does not change the rank of `tokens` in the logits.
         """
@@ -181,7 +181,7 @@ class AppliedConstraints:
         )
 
     def _exclude_broken_characters_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """Exclude the tokens that would break a character from the logits of one row, [1, V].
+        """Exclude, in one row's logits, [1, V], the tokens that would break a character.
 
         Args:
             logits: result of `exclude_`, changed in place.

@@ -1,11 +1,11 @@
 """Activations from other inputs, for mean ablation, resample ablation and activation patching.
 
 Mean ablation removes the information in the variation of a head's output. The mean may be an output that the head never
-has. Resample ablation instead uses the head's output on another input (Chan et al. 2022, "Causal Scrubbing"; the
+produces. Resample ablation instead uses the head's output on another input (Chan et al. 2022, "Causal Scrubbing"; the
 default of ACDC, Conmy et al. 2023). In these papers all prompts have equal lengths, so position i takes the output at
 position i of the other prompt. Positions in natural sentences do not correspond. Here, every position therefore takes
 the output at a random position of the other sentence, and all heads of a stack use the same positions. Averaged over
-many draws, the replacement is the mean of mean ablation, except that all sentences have equal weight, whatever their
+many draws, the replacement equals the mean in mean ablation, except that all sentences have equal weight, regardless of
 length.
 """
 

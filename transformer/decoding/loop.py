@@ -30,7 +30,7 @@ def decode_loop(
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        cache: decoder cache from the model's `start_cache`, which holds the encoded source and the interventions.
+        cache: decoder cache from the model's `start_cache`, which contains the encoded source and the interventions.
         choose: function that maps constrained logits [B, V] to the tokens to take, [B]. Called once per step, even
             within a forced prefix.
         again: like `choose`, but called to replace tokens that would break a character, with such tokens excluded from
@@ -74,7 +74,7 @@ def decode_loop(
 
 
 def _replace_broken(choose: Callable[[Tensor], Tensor], logits: Tensor, predicted: Tensor) -> Tensor:
-    """Replace each of the tokens [B] that the logits [B, V] exclude by the token that `choose` takes."""
+    """Replace each token, [B], that the logits, [B, V], exclude by a token that `choose` returns."""
     allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
     return predicted if allowed.all() else torch.where(allowed, predicted, choose(logits))
 

@@ -33,7 +33,7 @@ class Reader:
         text, tokens: source text and tokens; empty for a language model.
         cache: initial decoder cache from `Transformer.start_cache`.
         interventions: interventions to run the model with.
-        record: recorder that holds the encoder's activations and collects the decoder's.
+        record: recorder that contains the encoder's activations and collects the decoder's.
         version: model version, stored in the traces.
     """
 

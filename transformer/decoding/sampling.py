@@ -39,8 +39,8 @@ def sample(
     """
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.batch_size)]
 
-    # Relative position of each row's last random number within the sampled token's interval. It is also uniformly
-    # distributed, so `again` samples with it.
+    # Relative position of each row's last random number within the sampled token's interval. This position is also
+    # uniformly distributed, so `again` uses it as a random number.
     place = torch.zeros(cache.batch_size, dtype=torch.float64)
 
     def truncated(logits: Tensor) -> Tensor:

@@ -43,7 +43,7 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
             raise TextError(f"The text names two languages, {code} and {second}: leave out one of them.")
         raise not_written(asked[1], codes, languages)
     if any(code.startswith("<<") for code in codes) and (asked := SOURCE_CODE.match(rest)):
-        raise TextError(f"The model does not read {asked[1]}, or it is named twice: leave it out.")
+        raise TextError(f"The model does not read {asked[1]}, or the text names it twice: leave out {asked[1]}.")
     return text
 
 
@@ -56,7 +56,9 @@ def not_written(code: str, codes: Collection[str], languages: Languages) -> Text
         languages: the model's default languages.
     """
     if not codes and language(code).name == languages.target.name:
-        return TextError(f"The model writes only {languages.target.name} and takes no language code: leave out {code}.")
+        return TextError(
+            f"The model writes only {languages.target.name} and accepts no language code: leave out {code}."
+        )
     writes = ", ".join(each[2:-2] for each in codes if each.startswith(">>")) or f"{languages.target.name} only"
     return TextError(f"The model does not write {code}: it writes {writes}.")
 
@@ -96,7 +98,9 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int], text: str)
         return target, (*vocabulary.tokens(vocabulary.begin(text)), *text_tokens(vocabulary, target, "target"))
     ids = list(target)
     if not 0 < len(ids) <= MAX_TOKENS + 1:
-        raise TextError(f"A translation has 1 to {MAX_TOKENS + 1} tokens, including the end symbol, not {len(ids)}.")
+        raise TextError(
+            f"A translation must have 1 to {MAX_TOKENS + 1} tokens, including the end symbol, not {len(ids)}."
+        )
     Constraints(tuple(ids)).check(vocabulary.size, len(ids))
     return vocabulary.decode(ids), vocabulary.tokens(ids)
 

@@ -29,7 +29,7 @@ class Report:
 
     def __str__(self) -> str:
         if not self.differing:
-            return f"Matches to {self.tolerance:.0e}: all {self.compared} recomputed numbers."
+            return f"All {self.compared} recomputed numbers match to within {self.tolerance:.0e}."
         more = len(self.differing) - MAX_LISTED
         return "\n".join([*self.differing[:MAX_LISTED], *([f"{more} more claims differ."] if more > 0 else [])])
 
@@ -52,7 +52,7 @@ def check(experiment: Experiment, runs: Any) -> Report:
 
     Args:
         experiment: experiment that was made with the loaded model.
-        runs: answers model runs.
+        runs: object with a method `get` that computes model runs, such as a `Translator`.
 
     Raises:
         ExperimentError: a model run cannot be computed, or its result lacks a claimed number.
@@ -60,7 +60,7 @@ def check(experiment: Experiment, runs: Any) -> Report:
     """
     claims = [(part, name, claim) for part in experiment.parts for name, claim in part.claims.items()]
     if not claims:
-        raise ExperimentError("The experiment claims no number.")
+        raise ExperimentError("The experiment contains no claimed results.")
     stated = {id(part): _recompute(part, runs) for part in experiment.parts}
     differences = (_difference(part, name, claim, stated[id(part)]) for part, name, claim in claims)
     return Report(
@@ -86,7 +86,7 @@ def _difference(part: ClaimedRun, name: str, claim: ClaimedValue, stated: dict[s
     """Return a sentence that says how a claim differs from the new result; empty if they agree."""
     if name not in stated:
         raise ExperimentError(
-            f"{type(part.run).__name__} gives no “{name}”; it gives: {', '.join(stated) or 'nothing'}."
+            f"{type(part.run).__name__} has no result “{name}”; its results are: {', '.join(stated) or 'none'}."
         )
     what, result = ", ".join(filter(None, (part.label, name))), stated[name]
     if isinstance(claim.value, str) or isinstance(result, str):

@@ -42,7 +42,7 @@ class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         value: the claimed value; None in a list stands for NaN.
-        tolerance: largest accepted error of a number, as in `TOLERANCE`.
+        tolerance: largest accepted error of a number, defined as for `TOLERANCE`.
     """
 
     value: float | str | list[Any]
@@ -50,7 +50,7 @@ class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not 0 <= self.tolerance < math.inf:
-            raise ValueError("a tolerance is not a number from 0")
+            raise ValueError("a tolerance must be a finite number of at least 0")
         if not isinstance(self.value, str):
             np.array(self.value, dtype=float)
 
@@ -128,7 +128,7 @@ class Experiment:
         """Parse the first experiment in a file. The content is untrusted.
 
         Raises:
-            ExperimentError: the content is not an experiment, or has a newer version than this program.
+            ExperimentError: the content is not an experiment, or has a newer version than this program supports.
             AtlasError: a model run's arguments contradict each other.
         """
         return cls._of(_texts(content)[0])
@@ -141,7 +141,7 @@ class Experiment:
     @classmethod
     def _of(cls, text: bytes) -> Self:
         if len(text) > MAX_BYTES:
-            raise ExperimentError(f"The experiment is larger than the {MAX_BYTES // 1024} kB that one may have.")
+            raise ExperimentError(f"The experiment is larger than {MAX_BYTES // 1024} kB, the limit for an experiment.")
         try:
             version = decoded(text, _FileVersion).experiment
             if version > VERSION:
@@ -151,7 +151,7 @@ class Experiment:
                 )
             file: _File = decoded(text, _File)
             if len(file.parts) > MAX_RUNS:
-                raise ExperimentError(f"The experiment has {len(file.parts)} runs: at most {MAX_RUNS} are computed.")
+                raise ExperimentError(f"The experiment has {len(file.parts)} runs; the limit is {MAX_RUNS}.")
             parts = tuple(ClaimedRun(part.label, read_run(part.run, Run), part.claims) for part in file.parts)
         except RequestError as error:
             raise ExperimentError(
@@ -163,21 +163,19 @@ class Experiment:
 def _texts(content: bytes) -> list[bytes]:
     """Return the distinct experiments in a file as JSON texts; the list is never empty."""
     if len(content) > MAX_FIGURE_BYTES:
-        raise ExperimentError(f"The file is larger than the {MAX_FIGURE_BYTES // MEGABYTE} MB that a figure may have.")
+        raise ExperimentError(f"The file is larger than {MAX_FIGURE_BYTES // MEGABYTE} MB, the limit for a figure.")
     if content.lstrip().startswith(b"{"):
         return [content]
-    # Latin-1 maps every byte to a character, so a text inside an image file can be found.
+    # Latin-1 maps every byte to a character, so the pattern also finds text inside an image file.
     carried = [*dict.fromkeys(EMBEDDED.findall(content.decode("latin-1")))]
     if not carried:
         raise ExperimentError(
             "The file contains no experiment: give a file or a figure that “Save as” saved on a page of “Ask”."
         )
     if len(carried) > MAX_EXPERIMENTS:
-        raise ExperimentError(
-            f"The file contains {len(carried)} experiments: at most {MAX_EXPERIMENTS} are recomputed."
-        )
-    # In a PNG, a checksum follows the text, and may look like more base64. Valid base64 has a
-    # multiple of four characters.
+        raise ExperimentError(f"The file contains {len(carried)} experiments; the limit is {MAX_EXPERIMENTS}.")
+    # In a PNG, a checksum follows the text and may look like more base64. Cut it off: the length
+    # of valid base64 is a multiple of four.
     whole = (each[: len(each) // 4 * 4] for each in carried)
     try:
         # Limit the output, because a small malicious file could decompress to gigabytes.

@@ -22,7 +22,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions, all_head
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Metric for each job. The head with the highest value on the sentence has the job.
+# Metric for each job. On a sentence, the head with the highest value has the job.
 JOBS = {
     "previous": "previous",
     "next": "next",
@@ -32,7 +32,7 @@ JOBS = {
     "alignment": "alignment_predicted",
     "certain": "confidence",
 }
-# Attending to later tokens, a job that decoder heads can do only without the mask.
+# Name of the job of attending to later tokens. Decoder heads can do this job only without the mask.
 LATER_TOKENS = "later"
 HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
 # Matches the 1-based number of a decoding step.
@@ -46,7 +46,7 @@ class Evidence:
     """A sentence, and a model to run on it.
 
     Attributes:
-        runs: answers model runs, such as `TraceRun`.
+        runs: computes model runs, such as `TraceRun`, or returns stored results.
         sentence: the lesson's sentence.
     """
 
@@ -91,7 +91,9 @@ class Evidence:
             LessonError: the model has no learning curve.
         """
         if not self.runs.curve:
-            raise LessonError("the model has no learning curve: train it here, or use a model that was trained here")
+            raise LessonError(
+                "the model has no learning curve: use a model that was trained with `python -m transformer.training`"
+            )
         return self.runs.curve
 
     def for_sentence(self, sentence: str) -> Evidence:
@@ -143,7 +145,7 @@ class Evidence:
         one, _, other = map(str.strip, rule.partition("->"))
         if one and other:
             if kind != "encoder":
-                raise LessonError(f"two English words, as in {quoted(rule)}, find a head only in the encoder")
+                raise LessonError(f"two English words, as in {quoted(rule)}, can select a head only in the encoder")
             row, column = self.row(kind, one, (0, 0)), self.column(kind, other)
             return _largest(self.view(kind).weights[:, :, row, column])
         if numbers := HEAD_NUMBERS.fullmatch(rule):

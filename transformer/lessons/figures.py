@@ -72,11 +72,11 @@ def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any
     what = f"{where}: the figure {figure['show']}"
     if parameters.keys() - needed - optional or needed - parameters.keys():
         takes = ", ".join([*sorted(needed), *(f"{one} (optional)" for one in sorted(optional))]) or "nothing"
-        raise LessonError(f"{what} takes {takes}; the lesson gives {', '.join(sorted(parameters)) or 'nothing'}")
+        raise LessonError(f"{what} accepts {takes}; the lesson gives {', '.join(sorted(parameters)) or 'nothing'}")
     if optional >= TOGETHER and len(TOGETHER & parameters.keys()) == 1:
         raise LessonError(f"{what} needs kind and head together")
     if "part" in parameters and "head" in parameters and "part" in optional:
-        raise LessonError(f"{what} takes either a part, or a kind and a head")
+        raise LessonError(f"{what} accepts either a part, or a kind and a head")
     for key, value in parameters.items():
         wanted = str if key == "other" and figure["show"] in OTHER_SENTENCE else FIGURE_VALUES[key]
         _check_value(f"{what} has {key} = {quoted(value)}; it must be", value, wanted)

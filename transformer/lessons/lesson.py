@@ -215,7 +215,7 @@ def _check_texts(where: str, step: LessonStep) -> None:
     for texts, what in (((step.look_for, step.question), "look_for and question have"), ((step.reveal,), "reveal has")):
         count = sum(len(text.split()) for text in texts)
         if count > MAX_WORDS:
-            raise LessonError(f"{where}: {what} {count} words; at most {MAX_WORDS} are on the screen at once")
+            raise LessonError(f"{where}: {what} {count} words; at most {MAX_WORDS} may be on the screen at once")
     for text in (step.look_for, step.question, *step.choices, step.answer, step.reveal, *step.quoted_places):
         try:
             quoted_names = names(text)
@@ -298,7 +298,7 @@ def _before(where: str, step: dict[str, Any], show: str) -> dict[str, Any]:
         return {}
     before, parameters = read_figure(f"{where}, before", {"figure": step["before"]})
     if before != "map" or show not in TABLES:
-        raise LessonError(f"{where}: before is a map, where the figure comes with the answer: {', '.join(TABLES)}")
+        raise LessonError(f"{where}: before needs a map, and the step's own figure must be one of: {', '.join(TABLES)}")
     return parameters
 
 

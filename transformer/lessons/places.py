@@ -89,18 +89,22 @@ def values_not_shown(
     missing = sorted(quoted_names - carried - set(step.carried_by))
     if missing:
         wrong.append(
-            f"nothing says where the figure shows {', '.join(missing)}, which the answer names; "
+            f"carried_by does not say where the figure shows {', '.join(missing)}, which the answer names; "
             + "; ".join(_advice(each, finding.values[each], places) for each in missing)
         )
     elif not step.carried_by:
-        wrong.append("nothing says which part of the figure supports the claim: add carried_by, a value and its place")
+        wrong.append(
+            wrong.append("carried_by is missing: add a value of the claim and the place in the figure that shows it")
+        )
     return wrong
 
 
 def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> str:
     matching = [at for at, place in places.items() if _is_equal(measured, place)]
     if not matching:
-        return f"no place in it shows {value}, {_format_value(measured)}: choose another figure, or do not name it"
+        return (
+            f"no place in the figure shows {value}, {_format_value(measured)}: choose another figure, or leave it out"
+        )
     # Prefer a place whose name contains the value's name.
     return f"add its place to carried_by, such as {value} = {min(matching, key=lambda at: value not in at)!r}"
 

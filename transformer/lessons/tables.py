@@ -80,7 +80,7 @@ def removal_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Table of query times key, scaled score and weight for each position, in one row of a map."""
+    """Return a table of query times key, scaled score and weight for each position, in one row of a map."""
     layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     query, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
@@ -100,7 +100,7 @@ def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
-    """Table that compares the softmax of two scaled scores with each score's share of the sum."""
+    """Return a table that compares the softmax of two scaled scores with each score's share of the sum."""
     scores = np.array([score, other], dtype=np.float64)
     total = scores.sum()
     return Table(
@@ -116,7 +116,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Table of value vectors times their attention weights, one row per position, with their sum as the last row."""
+    """Return a table of weighted value vectors, one row per position. The last row is their sum."""
     layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)
@@ -135,7 +135,7 @@ def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _numbers(evidence: Evidence, word: str, other: str) -> Table:
-    """Table of the first components of a word's vector before the encoder, in two sentences."""
+    """Return a table of the first components of a word's vector before the encoder, in two sentences."""
     (first, second), alike = first_numbers(evidence, word, other)
     return Table(
         "the word in",
@@ -149,7 +149,7 @@ def _numbers(evidence: Evidence, word: str, other: str) -> Table:
 
 
 def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Table:
-    """Table of the cosine similarity between a word's vectors in two sentences, before and after the encoder."""
+    """Return a table of the cosine of a word's vectors in two sentences, before and after the encoder."""
     stages = context_stages(evidence, word, other, hide, hide_other)
     return Table("when", tuple(stages), {"alike": list(stages.values())})
 
@@ -165,7 +165,7 @@ def _candidates(evidence: Evidence, step: int) -> Table:
 
 
 def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None) -> Table:
-    """Table of the probability of each token and of the whole translation.
+    """Return a table of the probability of each token and of the whole translation.
 
     If a model part or head is given, a second column shows the probabilities without it.
     """
@@ -198,7 +198,7 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
 
 
 def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | float = 0, count: int = 5) -> Table:
-    """Table of greedy and beam search translations or, with a temperature, of greedy and sampled translations."""
+    """Return a table of the greedy translation and the beam search's or, with a temperature, of samples."""
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
         verdict = "the same" if beam.text == greedy.text else "another"
@@ -225,7 +225,7 @@ def _count_translations(
 
 
 def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
-    """Table of each position's mean attention weight and mean share of the head's output."""
+    """Return a table of each position's mean attention weight and mean share of the head's output."""
     layer, number = evidence.head(kind, head)
     trace = evidence.trace(details=True)
     layer_terms = contributions(trace, evidence.runs.weights(), kind, layer)
@@ -243,7 +243,10 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
 
 
 def _learning(evidence: Evidence, until: int = 0) -> Table:
-    """Table of learning curve milestones: first and last losses, and the steps with 90% and 100% of the best chrF."""
+    """Return a table of milestones in the learning curve.
+
+    The milestones are the first and last losses, and the steps with 90% and 100% of the best chrF.
+    """
     training, held_out = recorded_losses(evidence, until)
     scores = recorded_scores(evidence)
     best = max(score for _, score in scores)
@@ -271,7 +274,7 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
 
 
 def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) -> Table:
-    """Table of the effects of removing each head, most needed head first."""
+    """Return a table of the effects of removing each head, most needed head first."""
     heads, changes = all_heads(evidence.runs.config), evidence.head_changes()
     order = [int(at) for at in changes.argsort(kind="stable")]
     above = int((changes > 0).sum())
@@ -303,7 +306,7 @@ def _removed(evidence: Evidence, count: int) -> Table:
 
 
 def _needed(evidence: Evidence) -> Table:
-    """Table of translated words, each with the source words that it attends to and needs most.
+    """Return a table of translated words, each with the source words that it attends to and needs most.
 
     The table also has the probability of the translated word when either source word is hidden.
     """
@@ -325,7 +328,7 @@ def _needed(evidence: Evidence) -> Table:
 
 
 def _named(evidence: Evidence) -> Table:
-    """Table of source words, with each word's share of the attention and the cost of hiding the word."""
+    """Return a table of source words, with each word's share of the attention and the cost of hiding the word."""
     comparison = compare_for_sentence(evidence)
     return Table(
         "word hidden",
@@ -355,13 +358,13 @@ def _orders(evidence: Evidence, other: str) -> Table:
 
 
 def _heads(evidence: Evidence, of: str) -> Table:
-    """Table of every head's share of attention on a job; for the job "certain", every head's confidence."""
+    """Return a table of every head's share of attention on a job; for the job "certain", every head's confidence."""
     kinds: list[Kind] = [kind for kind in KINDS if JOBS[of] in evidence.metrics(kind)]
     return _tiles({of: {kind: evidence.shares(kind, of) for kind in kinds}})
 
 
 def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
-    """Table of every encoder head's attention from one word to two others.
+    """Return a table of every encoder head's attention from one word to two others.
 
     Raises:
         LessonError: the two other words are the same.
@@ -377,17 +380,17 @@ def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
 
 
 def _future(evidence: Evidence) -> Table:
-    """Table of the fraction of attention that each decoder head gives to later tokens when the mask is removed."""
+    """Return a table of the fraction of attention that each decoder head gives to later tokens without the mask."""
     return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER_TOKENS, interventions=NO_MASK)}})
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
-    """Table of the fraction of rows, per head, in which the largest weight does not add the longest vector."""
+    """Return a table of the fraction of rows whose most attended position does not add the longest vector, per head."""
     return _tiles({"rows that differ": {kind: longest_elsewhere(evidence, kind)}})
 
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
-    """Table of the two summands of a token's logit difference: the sum of all paths, and the biases."""
+    """Return a table of the two summands of a token's logit difference: the sum of all paths, and the biases."""
     cut = cut_paths(evidence, step)
     return Table(
         "part", ("all paths", "biases", "together"), {"logits": [cut.paths, cut.biases, cut.paths + cut.biases]}
@@ -395,7 +398,7 @@ def _path_sums(evidence: Evidence, step: int) -> Table:
 
 
 def _cut_paths(evidence: Evidence, step: int) -> Table:
-    """Table of the largest direct paths to a token, with the predicted and measured effects of cutting each path."""
+    """Return a table of the largest direct paths to a token, with predicted and measured effects of cutting them."""
     cut = cut_paths(evidence, step)
     return Table(
         "path from",
@@ -406,7 +409,7 @@ def _cut_paths(evidence: Evidence, step: int) -> Table:
 
 
 def _path_ranks(evidence: Evidence, step: int) -> Table:
-    """Table of how well the attribution graph ranks path effects, on a logit difference and on a single logit."""
+    """Return a table of how well the graph ranks the effects of paths on a logit difference and on a single logit."""
     token, other, against, alone = path_ranks(evidence, step)
     return Table(
         "explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {"rank correlation": [against, alone]}
@@ -433,7 +436,7 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
 
 
 def _patched(evidence: Evidence, other: str) -> Table:
-    """Table of the effects of patching several model parts between the lesson's sentence and another one."""
+    """Return a table of the effects of patching model parts between the lesson's sentence and another sentence."""
     at = minimal_pair(evidence, other)
     effects = effects_by_place(evidence, at)
     (layer, head), (_, _, weight) = strongest_head(evidence, at), most_attending_head(at, changed_position(at))
@@ -450,7 +453,7 @@ def _patched(evidence: Evidence, other: str) -> Table:
 
 
 def _preferred(evidence: Evidence, other: str, step: int) -> Table:
-    """Table of two sentences, with how strongly each prefers one next token to another."""
+    """Return a table of two sentences, with how strongly each prefers one next token to another."""
     at = minimal_pair(evidence, other, step)
     contrasts = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = token_names(evidence, at)

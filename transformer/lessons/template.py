@@ -47,7 +47,7 @@ def _parts(text: str) -> Iterator[tuple[str, str | None, str]]:
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
-        raise LessonError(f"“{text}” has a brace without its partner; a value is written {FORMATS}") from error
+        raise LessonError(f"“{text}” has an unmatched brace; a value is written {FORMATS}") from error
     for literal, name, form, conversion in parts:
         if name is not None and (conversion or not NAME.fullmatch(name) or not FORMAT.fullmatch(form or "")):
             raise LessonError(f"{{{name}}} in “{text}” cannot be read; a value is written {FORMATS}")

@@ -69,7 +69,7 @@ def test_repeating_a_saved_run_gives_the_same_numbers(shipped, runs):
     for run in runs:
         saved = made(shipped, run)
         report = check(Experiment.read(saved.to_json().encode()), RememberedRuns(shipped))
-        assert str(report).startswith("Matches to 1e-05: all "), (run, report)
+        assert str(report).endswith(" recomputed numbers match to within 1e-05."), (run, report)
 
 
 def test_every_run_type_survives_saving_to_an_experiment_file(shipped, runs):
@@ -117,7 +117,7 @@ def test_verification_uses_and_reports_the_tolerance_of_the_file(shipped, saved)
         found = values["parts"][0]["claims"]["unpatched"]
         found.update(value=found["value"] + 0.05, tolerance=0.1)
 
-    assert str(check(Experiment.read(changed(saved, generous)), shipped)).startswith("Matches to 1e-01:")
+    assert str(check(Experiment.read(changed(saved, generous)), shipped)).endswith(" match to within 1e-01.")
 
 
 @pytest.mark.parametrize("around", [b"<svg><metadata>%s</metadata></svg>", b"\x89PNG\r\n\x1a\n\0%s\0\xff"])
@@ -181,7 +181,7 @@ def test_experiment_with_an_invalid_intervention_raises_an_error(saved):
 
 
 def test_experiment_file_that_requests_too_much_work_raises_an_error(saved):
-    with pytest.raises(ExperimentError, match="has 51 runs: at most 50"):
+    with pytest.raises(ExperimentError, match="has 51 runs; the limit is 50"):
         Experiment.read(replace(saved, parts=saved.parts[:1] * 51).to_json().encode())
     removal = ClaimedRun("", RemovalRun(ImportanceRun(READ, "zero"), 1), {})
     content = replace(saved, parts=(removal,)).to_json().replace('"orders": 1', '"orders": 1000000000')
@@ -198,9 +198,9 @@ def test_experiment_with_an_unsupported_combination_of_runs_raises_an_error(ship
     ):
         with pytest.raises(AtlasError):
             check(replace(saved, parts=(ClaimedRun("", run, saved.parts[0].claims),)), RememberedRuns(shipped))
-    with pytest.raises(ExperimentError, match="gives no “unpatched”"):
+    with pytest.raises(ExperimentError, match="has no result “unpatched”"):
         check(replace(saved, parts=(replace(saved.parts[0], run=DirectLogitsRun(READ, THIRD)),)), shipped)
-    with pytest.raises(ExperimentError, match="claims no number"):
+    with pytest.raises(ExperimentError, match="contains no claimed results"):
         check(replace(saved, parts=()), shipped)
 
 
@@ -231,7 +231,7 @@ def test_verify_command_prints_its_results_and_sets_its_exit_status(saved, tmp_p
         main([str(slides), "--device", "cpu"])
     assert stopped.value.code == DIFFERENT
     said = capsys.readouterr()
-    assert "slides.txt, experiment 1 of 2: Matches to" in said.out
+    assert "slides.txt, experiment 1 of 2: All " in said.out
     assert "slides.txt, experiment 2 of 2: PatchRun, effect" in said.out
-    assert "same.svg: Matches to 1e-05" in said.out and "differs.json: PatchRun, effect" in said.out
+    assert "same.svg: All " in said.out and "differs.json: PatchRun, effect" in said.out
     assert "error: other.json: The experiment was made with the model en-de (abc)" in said.err

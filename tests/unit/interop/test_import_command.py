@@ -170,7 +170,7 @@ DAMAGE = {
     "empty config": (content("config.json", b""), "config.json is empty"),
     "pointer": (content("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "git lfs pull"),
     "link": (linked, "leads out of this folder"),
-    "giant": (settings(d_model=10**9), "d_model in config.json must be a whole number of 1 to 8,192"),
+    "giant": (settings(d_model=10**9), "d_model in config.json must be a whole number from 1 to 8,192"),
     "fraction": (settings(encoder_layers=2.5), "encoder_layers in config.json must be a whole number"),
     "no layers": (settings(encoder_layers=None), "has no encoder_layers"),
     "odd heads": (settings(encoder_attention_heads=2), "encoder has 2 attention heads and one of its decoder 4, but"),
@@ -330,7 +330,7 @@ def test_translate_command_accepts_only_languages_that_the_model_writes(tmp_path
     refused(run_main(main, *ask, several, "--language", "fra"), "does not write fra: it writes ara, heb")
     one = arabic_model(tmp_path / "one")
     refused(run_main(main, *ask, one, "--language", "fra"), "it writes Arabic only")
-    refused(run_main(main, *ask, one, "--language", "ara"), "writes only Arabic and takes no language code")
+    refused(run_main(main, *ask, one, "--language", "ara"), "writes only Arabic and accepts no language code")
     for model, code in ((several, "xyz"), (one, "xyz"), (one, "ara")):
         ended = run_main(main, "translate", f">>{code}<< The dog.", "--device", "cpu", "--model", model)
         asked = run_main(main, *ask, model, "--language", code)

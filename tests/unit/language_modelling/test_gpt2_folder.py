@@ -62,7 +62,7 @@ WRONG = {
         lambda folder: reweighted(
             folder, lambda weights: weights | {"transformer.ln_f.bias": torch.full((24,), float("nan"))}
         ),
-        "is not finite everywhere",
+        "contains values that are not finite",
     ),
 }
 

@@ -82,7 +82,7 @@ def test_heads_command_names_only_heads_above_the_threshold(run_main, folder, tm
     output = tmp_path / "heads.json"
     done = run_main(main, "heads", "--model", folder, "--device", "cpu", "--output", output)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("too little for the name") == 9, "random weights have no such head"
+    assert done.stdout.count("too low for the name") == 9, "random weights have no such head"
     written = json.loads(output.read_text())
     loaded = load_language_model(folder, "cpu")
     assert written["model"] == loaded.version and written["induction"]["named"] == []

@@ -105,7 +105,7 @@ def test_claim_computes_the_softmax_of_two_scores():
         ("likeliest", {"step": 99}, "no step 99"),
         ("softmax_of_two", {"score": 1, "other": 2, "width": 0}, "at least 1"),
         ("beam_against_greedy", {"beam_size": 99}, "beam_size must be 1 to 10"),
-        ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count is 1 to 20"),
+        ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count must be 1 to 20"),
         ("weight_against_norm", {"kind": "encoder", "job": "next"}, "must be 'end' or 'start'"),
         ("loss_at_start", {"vocabulary": -5}, "vocabulary is -5: give at least 1 token"),
         ("learned_early", {"share": 2}, "between 0 and 1"),

@@ -29,7 +29,10 @@ def first_of(translator, old: str, new: str) -> list[str]:
         (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "places sum at 'sum of hat', but there is no such place"),
         (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1 and the figure shows 6"),
         (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
-        ('figure = { show = "orders", other = "A dog." }', "no place in it shows sum, 1: choose another figure"),
+        (
+            'figure = { show = "orders", other = "A dog." }',
+            "no place in the figure shows sum, 1: choose another figure",
+        ),
     ],
 )
 def test_claim_that_the_figure_does_not_show_is_reported(copying_translator, line, message):
@@ -51,7 +54,7 @@ def test_claim_that_the_figure_shows_is_accepted(copying_translator, place):
     [
         ('carried_by = "sum"', "carried_by is 'sum'; write values and their places"),
         ('carried_by = { total = "sum of have" }', "carried_by names 'total'; the claim row_sum has the values: sum"),
-        ('before = { show = "map", kind = "encoder", head = "next" }', "before is a map, where the figure comes with"),
+        ('before = { show = "map", kind = "encoder", head = "next" }', "before needs a map, and the step's own figure"),
     ],
 )
 def test_invalid_place_of_a_claim_raises_an_error(line, message):

@@ -35,4 +35,4 @@ def test_model_server_listens_on_an_ipv6_host(run_main):
 def test_host_of_another_machine_gives_a_one_line_error(run_main, host):
     done = run_main(main, "--host", host)
     assert done.returncode == 1 and done.stderr.startswith("error: cannot listen on ")
-    assert done.stderr.endswith("): give another --host or --port\n") and done.stderr.count("\n") == 1
+    assert done.stderr.endswith("): choose another --host or --port\n") and done.stderr.count("\n") == 1

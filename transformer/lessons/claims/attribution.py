@@ -12,7 +12,7 @@ from transformer.lessons.evidence import Evidence, name
 from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
 
-NO_WORD_MESSAGE = "a sentence without a word has no word that mattered"
+NO_WORD_MESSAGE = "the sentence or its translation contains no word: choose another sentence"
 # The most attended-to word counts as needed if it is among this many words with the largest erasure costs.
 TOP_WORDS = 3
 # Hiding the needed word must cost at least this much more than hiding the most attended-to word, in nats.
@@ -134,7 +134,7 @@ def looked_at_is_not_needed(evidence: Evidence) -> Finding:
 
 
 def compare_words(evidence: Evidence) -> list[WordComparison]:
-    """For each translated word, return the source words that matter most by attention weights and by erasure.
+    """For each translated word, return the source words that matter most, by attention weights and by erasure.
 
     Raises:
         LessonError: the sentence or its translation contains no word.

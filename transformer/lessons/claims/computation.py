@@ -98,8 +98,8 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
 def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_other: str) -> dict[str, float]:
     """Return the cosine similarity between a word's vectors in two sentences, at each stage of the computation.
 
-    The stages are before and after the encoder, then after the encoder with words hidden. First, `hide` and
-    `hide_other` are hidden (if given), then every word from every other.
+    The stages are before the encoder, after the encoder, and after the encoder with hidden words. The hidden words are
+    first `hide` and `hide_other`, if given. In the last stage, every word is hidden from every other word.
     """
     sentences = evidence, evidence.for_sentence(other)
 
@@ -145,7 +145,7 @@ def _positions(evidence: Evidence, word: str) -> tuple[int, ...]:
 
 @claim("weight", "norm", "layer", "head")
 def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """The head that looks most at a special token takes much less from it than the attention weight suggests.
+    """The head that looks most at a special token reads much less from it than the attention weight suggests.
 
     The amount is norm-based, as in Kobayashi et al. 2020: attention weight times the length of the vector that is added
     to the output.
@@ -170,7 +170,7 @@ def largest_is_not_longest(evidence: Evidence, kind: Kind) -> Finding:
 
 
 def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
-    """Return the fraction of rows, per head, in which the largest weight does not add the longest vector, [L, H]."""
+    """Return the fraction of rows whose most attended position does not add the longest vector, per head, [L, H]."""
     trace, weights = evidence.trace(details=True), evidence.runs.weights()
     attention = trace.attention(kind)
     norms = [contributions(trace, weights, kind, layer).head_norms() for layer in range(attention.shape[0])]

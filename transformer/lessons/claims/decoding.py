@@ -138,7 +138,7 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
     """
     if not 1 <= count <= MAX_SAMPLES or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise LessonError(
-            f"count is 1 to {MAX_SAMPLES} and temperature {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, "
+            f"count must be 1 to {MAX_SAMPLES} and temperature {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, "
             f"not {count} and {temperature:g}"
         )
     return [

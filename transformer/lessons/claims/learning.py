@@ -56,7 +56,7 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
     scores = recorded_scores(evidence)
     best, steps = max(score for _, score in scores), scores[-1][0]
     if best <= 0:
-        raise LessonError("the learning curve has no chrF above 0: the training has not learned to translate")
+        raise LessonError("the learning curve has no chrF above 0: the model has not learned to translate")
     step, reached = next((step, score) for step, score in scores if score >= share * best)
     return finding(step < steps / 2, step=step, fraction=step / max(steps, 1), best=best, reached=reached, steps=steps)
 

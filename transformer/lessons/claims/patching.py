@@ -65,7 +65,7 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
         for question, each in ((at.question, patches), (at.question.reversed, reversed_patches(patches)))
     ]
     if effects[0] is None or effects[1] is None:
-        raise LessonError("the two sentences hardly differ at this step, so an effect has no meaning: take another one")
+        raise LessonError("the two sentences hardly differ at this step, so effects are undefined: choose another step")
     return float(effects[0][0]), float(effects[1][0])
 
 
@@ -103,7 +103,7 @@ def changed_position(at: MinimalPair) -> int:
     matched = partner_positions("encoder.residual", at.a, at.b, at.question.step)
     changed = [one for one, other in matched.items() if at.a.source_tokens[one].id != at.b.source_tokens[other].id]
     if not changed:
-        raise LessonError("no token of the two sentences differs and has a partner: change one word for another")
+        raise LessonError("no two corresponding tokens of the sentences differ: replace one word by another")
     return changed[0]
 
 
