@@ -84,8 +84,8 @@ def test_invalid_config_file_is_rejected(text, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"encoder_layers": 0}, "encoder_layers is 0, and source_vocabulary 11"),
-        ({"target_vocabulary": 0}, "decoder_layers is 1, and target_vocabulary 0"),
+        ({"encoder_layers": 0}, "encoder_layers is 0, and source_vocabulary is 11"),
+        ({"target_vocabulary": 0}, "decoder_layers is 1, and target_vocabulary is 0"),
         ({"encoder_layers": 0, "decoder_layers": 0}, "encoder_layers and decoder_layers are both 0"),
         ({"decoder_layers": 0, "target_vocabulary": 0, "tied_embeddings": "target"}, "needs a decoder"),
         ({"attention": "local"}, "attention='local' needs encoder_layers 0, not 2"),

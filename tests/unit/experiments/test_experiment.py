@@ -145,7 +145,7 @@ def test_checksum_after_an_embedded_experiment_is_ignored(saved, checksum):
         (b'{"experiment": 2, "more": 1}', "newer|update Attention Atlas"),
         (b'{"experiment": 1}', "not an experiment"),
         (b"{" + b"[" * 100_000, "not an experiment"),
-        (b"{" + b" " * MAX_BYTES, "larger than the 256 kB"),
+        (b"{" + b" " * MAX_BYTES, "larger than 256 kB"),
     ],
     ids=lambda value: str(value[:30]),
 )

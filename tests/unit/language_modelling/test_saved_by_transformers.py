@@ -271,7 +271,7 @@ UNREADABLE = {
     ),
     "an untied output that is missing": (
         edited("config.json", tie_word_embeddings=False),
-        "the weights have no lm_head.weight, and config.json says",
+        "the weights have no lm_head.weight, and config.json does not tie it",
     ),
 }
 

@@ -63,7 +63,7 @@ def test_unreadable_lesson_counts_as_the_maximum_number_of_steps(content, tmp_pa
         ("figure = {", "figur = {", "step 1 has 'figur'; it can have: look_for"),
         ('show = "map", ', "", "the figure is missing"),
         ('show = "map", kind = "encoder"', 'show = "map", kind = 3', "must be one of"),
-        ('show = "map", kind = "encoder"', 'show = "map"', "the figure map takes head, kind, bars (optional), row"),
+        ('show = "map", kind = "encoder"', 'show = "map"', "the figure map accepts head, kind, bars (optional), row"),
         ('guess = "sum"', 'guess = "some"', "guess is 'some'"),
         ('guess = "sum"', "", "a question needs choices"),
         ('guess = "sum"', 'choices = ["1", "2"]\nanswer = "3"', "the answer '3' is not among the choices"),

@@ -87,8 +87,8 @@ def _find_clearest_head(trace: Trace, metrics: HeadMetrics) -> ClearestHead:
     for name, share in INFORMATIVE_NAMES.items():
         has_name = np.array([[name in head for head in layer] for layer in names])
         if has_name.any():
-            # In a short sentence, a head can earn a name from only a few queries, so also require the name's metric to
-            # exceed one half.
+            # In a short sentence, a head can earn a name from only a few queries. Therefore, the name's metric must
+            # also exceed one half.
             score = np.where(
                 has_name & (metrics.values[share] > RESTING_SHARE) & (end <= RESTING_SHARE), metrics.values[share], -1.0
             )

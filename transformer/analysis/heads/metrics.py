@@ -126,8 +126,8 @@ METRICS = (
     _share_metric(
         "alignment_predicted",
         "aligns the predicted token",
-        "Share of target tokens for which the head, at the step that predicts the token, looks most at the source "
-        "token that all heads together look at most. Links to the first source token are not counted.",
+        "Share of target tokens for which the head looks most at the source token that all heads together look at "
+        "most, at the step that predicts the target token. Links to the first source token are not counted.",
         ("cross",),
     ),
     _share_metric(

@@ -91,7 +91,7 @@ RULES = (
     Rule(
         "alignment",
         "For more than half of the target tokens, it looks most at the source token that all heads together look at "
-        "most, either when it predicts the target token or when it reads it (a threshold chosen for this app).",
+        "most. It does so either when it predicts the target token or when it reads it (a threshold of this app).",
         ("cross",),
         lambda values: _most(values["alignment_predicted"]) | _most(values["alignment_read"]),
     ),
