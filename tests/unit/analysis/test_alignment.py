@@ -24,7 +24,7 @@ def test_alignment_error_rate_ranges_from_zero_to_one():
     assert alignment_error_rate({(0, 1)}, sure) == 1.0
     assert alignment_error_rate(set(), sure) == 1.0
     assert alignment_error_rate({(0, 0), (1, 1), (2, 2)}, sure, {(2, 2)}) == 0.0, "a possible link costs nothing"
-    with pytest.raises(ValueError, match="not defined"):
+    with pytest.raises(ValueError, match="is undefined"):
         alignment_error_rate(set(), set(), {(0, 0)})
 
 

@@ -27,7 +27,7 @@ def test_direct_logit_contributions_match_a_hand_computed_case():
 def test_component_contributions_add_up_to_the_logit(shaped_translator, shaped_trace):
     targets, weights = every_position(shaped_trace), shaped_translator.weights()
     if weights.config.norm == "post":
-        with pytest.raises(ValueError, match="for pre-norm models"):
+        with pytest.raises(ValueError, match="needs a pre-norm model"):
             direct_logits(shaped_trace, weights, targets)
         return
     found = direct_logits(shaped_trace, weights, targets)

@@ -127,7 +127,8 @@ METRICS = (
         "alignment_predicted",
         "aligns the predicted token",
         "Share of target tokens for which the head looks most at the source token that all heads together look at "
-        "most, at the step that predicts the target token. Links to the first source token are not counted.",
+        "most. It is measured at the step that predicts the target token. Links to the first source token are not "
+        "counted.",
         ("cross",),
     ),
     _share_metric(

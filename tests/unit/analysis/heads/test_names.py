@@ -119,4 +119,4 @@ def test_head_with_uniform_attention_has_no_name(made_up_trace, kind):
 
 def test_every_naming_rule_states_its_threshold_and_source():
     for rule in RULES:
-        assert rule.threshold.endswith(".") and ("et al." in rule.threshold or "this atlas" in rule.threshold)
+        assert rule.threshold.endswith(".") and ("et al." in rule.threshold or "this app" in rule.threshold)
