@@ -28,8 +28,8 @@ MAX_PROCESSES = 256
 # open connections per process.
 BACKLOG = 512
 CONNECTIONS = 10_240
-# In seconds: the time limits for a process to become warm and to exit, and the pause before a restart. The pause
-# doubles while the process keeps failing.
+# These are the time limits in seconds for a process to become warm and to exit, and the pause before a restart. The
+# pause doubles while the process keeps failing.
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 RESTART_PAUSE, MAX_RESTART_PAUSE = 1.0, 60.0

@@ -29,7 +29,7 @@ COMMANDS = {
     "compare-attention": ("train", "train one small language model per attention type"),
     "average": ("train", "average the weights of several models"),
     "synthesise": ("train", "translate sentences with a model, to train another model"),
-    "evaluate": ("train", "BLEU and chrF of a model on held-out pairs"),
+    "evaluate": ("train", "compute BLEU and chrF of a model on held-out pairs"),
     "samples": ("train", "translate sample sentences for a model card"),
     "vocabulary": ("train", "count the words that are one token in a model's vocabulary"),
     "overlap": ("train", "count the held-out sentences that are in the training data"),
@@ -39,14 +39,14 @@ COMMANDS = {
     "means": ("measure", "compute every head's mean output, and save it in the model folder"),
     "importance": ("measure", "switch off each head alone, over many sentences"),
     "effects": ("measure", "measure every head on each of many sentences, and save arrays"),
-    "removal": ("measure", "BLEU and chrF while heads are removed"),
+    "removal": ("measure", "compute BLEU and chrF while heads are removed"),
     "agreement": ("measure", "measure how well attribution methods agree, over many sentences"),
     "paths": ("measure", "test how well attribution graphs predict the effects of cutting paths"),
     "lessons": ("lessons", "check a lesson, or list what a lesson can claim"),
     "verify": ("verify", "rerun saved experiments, and compare the numbers"),
     "serve": ("serve", "serve the model to many apps, on one machine or on several"),
     "language-model": ("language_model", "continue texts, score texts, find copying heads"),
-    "tasks": ("tasks", "let a small Transformer learn to copy, reverse, sort or add"),
+    "tasks": ("tasks", "train a small Transformer to copy, reverse, sort or add"),
 }
 # Packages in requirements.txt that every command imports, and those that the app imports in addition.
 LIBRARY = ("torch", "numpy", "scipy", "sentencepiece", "tokenizers", "safetensors", "msgspec")

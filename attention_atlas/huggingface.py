@@ -81,9 +81,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
 
 @contextmanager
 def _returning_weights(model: Any) -> Iterator[None]:
-    """Context manager that switches dropout off and makes attention kernels return weights; settings are restored at
-    the end.
-    """
+    """Switch dropout off and make attention kernels return weights. Restore the settings at the end."""
     training, kernels = model.training, model.config._attn_implementation
     model.eval()
     try:

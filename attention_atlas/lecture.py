@@ -15,8 +15,8 @@ PORT = 8501
 # and ports given by mistake.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
-# RFC 5737 reserves this address for documentation. Connecting
-# a UDP socket to it selects a route without sending anything.
+# RFC 5737 reserves this address for documentation. Connecting a UDP socket to it selects a route without sending
+# anything.
 PROBE_ADDRESS = ("192.0.2.1", 9)
 
 

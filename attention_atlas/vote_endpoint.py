@@ -49,7 +49,7 @@ WAIT_SECONDS = 25.0
 MAX_WAITING = 2_000
 # Seconds for which a browser stays the lecturer's.
 LECTURE_SECONDS = 12 * 3600
-ONLY_LECTURER = "Only the lecturer's browser may do this: open the address that the terminal shows."
+ONLY_LECTURER = "Only the lecturer's browser may do this: open the URL that the terminal shows."
 REASONS = {200: "OK", 303: "See Other", 400: "Bad Request", 403: "Forbidden", 405: "Method Not Allowed"}
 REASONS |= {408: "Request Timeout", 409: "Conflict", 411: "Length Required", 413: "Content Too Large"}
 REASONS |= {415: "Unsupported Media Type", 503: "Service Unavailable"}

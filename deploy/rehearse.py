@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Python does not find the benchmarks when it runs this file by path.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(ROOT))
 
 import yaml
@@ -244,7 +244,7 @@ def measured(people: int, seconds: float) -> None:
     lost = wrong(took.answers)
     waits = [answer.seconds for answer in took.answers]
     print(
-        f"{people} people, own sentences: {len(waits)} answers, p50 {statistics.median(waits):.2f} s, "
+        f"{people} users, own sentences: {len(waits)} answers, p50 {statistics.median(waits):.2f} s, "
         f"p95 {percentile(waits):.2f} s, {len(took.errors)} errors, {len(lost)} answers to something else"
     )
 

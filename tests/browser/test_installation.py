@@ -70,7 +70,7 @@ def test_installed_command_translates_with_the_installed_library(run):
 
 
 @pytest.mark.parametrize("arguments", [(), ("app",)])
-def test_command_starts_the_app(programs, visit, tmp_path, arguments):
+def test_installed_command_starts_an_app_that_translates(programs, visit, tmp_path, arguments):
     with running_server((programs / "attention-atlas", *arguments), tmp_path) as address, visit(address) as reader:
         reader.open("/cross_attention")
         reader.translate(TEXT)

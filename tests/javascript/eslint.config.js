@@ -5,7 +5,7 @@ import globals from "globals";
 const unread = ["ImportDefaultSpecifier", "ImportNamespaceSpecifier", "ImportExpression", "ExportAllDeclaration", "ExportSpecifier"];
 
 export default [
-  // Third-party libraries, unmodified.
+  // Third-party libraries are unmodified, so ESLint ignores them.
   { ignores: ["assets/vendor/"] },
   js.configs.recommended,
   {

@@ -170,7 +170,7 @@ except ValueError as error:
     assert "model.safetensors is missing" in done.stdout and done.stdout.count("\n") == 1
 
 
-def test_cluster_serves_the_model(cluster, tmp_path):
+def test_model_served_by_a_cluster_translates(cluster, tmp_path):
     with serving(cluster, tmp_path / "log", RAY_ADDRESS=cluster.address) as remote:
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
 

@@ -223,8 +223,8 @@ def test_page_shows_the_strongest_links_of_a_word_in_every_layer(shipped):
 
 
 def test_strongest_head_of_each_layer_is_shown_as_a_link(shipped):
-    """The section opens at the row with the strongest links of the most telling head, and names the strongest head in
-    each layer.
+    """The section opens at the row with the strongest links of the clearest head, and names the strongest head in each
+    layer.
     """
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     view = view_of(shipped.trace("I have a dream."), "encoder", words=True)
@@ -390,7 +390,7 @@ def test_example_that_the_model_gets_wrong_is_labelled_wrong(text, wrong):
 
 
 @pytest.mark.parametrize("page", ATTENTION)
-def test_page_opens_at_the_most_telling_head_and_says_so(shipped, page):
+def test_page_without_a_chosen_head_opens_at_the_clearest_head_and_says_so(shipped, page):
     text = "She gave the book to her brother yesterday."
     test = opened(page, text=text)
     trace = shipped.trace(text)

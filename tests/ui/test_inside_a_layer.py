@@ -231,7 +231,7 @@ def test_cell_links_to_its_position_curves(trace):
 
 
 @pytest.mark.thorough
-def test_select_boxes_choose_a_cell():
+def test_url_contains_the_cell_chosen_in_select_boxes_until_the_sentence_changes():
     test = app(inside_part="cell")
     test.segmented_control("inside_kind").set_value("cross").run()
     chooser(test, "inside_rows").set_value(2).run()

@@ -93,7 +93,7 @@ def test_line_without_alignments_counts_as_missing_its_sure_links(tmp_path):
         ("I have\n", "line 1: 'I' is not a link such as 0-0"),
     ],
 )
-def test_alignments_of_another_file_are_reported(tmp_path, gold, said):
+def test_recorded_alignments_that_do_not_fit_the_sentences_raise_an_error(tmp_path, gold, said):
     with pytest.raises(ValueError, match=said):
         noted(tmp_path / "gold.txt", gold)
 

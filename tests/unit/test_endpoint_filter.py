@@ -124,7 +124,7 @@ def test_no_other_machine_is_contacted_before_the_first_user(tmp_path, command):
     assert {host for _, host in asked} <= {"127.0.0.1", "localhost", "::1"}, asked
 
 
-def test_no_other_machine_can_connect(port):
+def test_connection_to_any_address_but_loopback_fails(port):
     addresses = {each[4][0] for each in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
     for address in addresses - {"127.0.0.1"}:
         if address.startswith("127."):
@@ -232,7 +232,7 @@ def test_no_client_can_clear_the_shared_caches():
     assert is_needed(BackMsg(rerun_script=ClientState())) and not is_needed(BackMsg(clear_cache=True))
 
 
-def test_number_of_users_is_not_published(port):
+def test_metrics_endpoint_does_not_publish_the_number_of_users(port):
     for path in ("/_stcore/metrics", "/_stcore/metrics?families=active_sessions"):
         status, body = answer(port, "GET", path)
         assert status == 404 or b'<div id="root">' in body, (status, body[:200])

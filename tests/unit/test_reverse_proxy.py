@@ -22,7 +22,7 @@ COOKIE = "attention_atlas_8501"
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-def test_proxy_sets_the_expected_headers():
+def test_forwarded_request_has_the_client_address_and_closes_the_connection():
     read = read_request(
         b"GET /?text=a HTTP/1.1\r\nHost: 10.1.2.3:8501\r\nConnection: keep-alive, Upgrade\r\nUpgrade: h2c\r\n"
         b"Origin: http://10.1.2.3:8501\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: https\r\n"
@@ -243,7 +243,7 @@ def test_permanent_file_is_compressed_only_once():
     within(visit)
 
 
-def test_number_of_cached_copies_is_bounded():
+def test_static_file_is_not_cached_if_the_cache_is_full():
     copies = StaticCopies()
     for number in range(5):
         copies.keep(b"/%d" % number, bytes(MAX_BYTES // 4))
@@ -347,7 +347,7 @@ def test_proxy_sends_no_faster_than_a_slow_browser_reads():
                 while sent > before:
                     before = sent
                     await asyncio.sleep(0.5)
-            # No more than the system's buffers for three sockets can hold.
+            # The server has sent no more than the buffers of three sockets can hold.
             assert sent < 100 << 20
             await gone.wait()
 

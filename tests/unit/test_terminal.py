@@ -48,7 +48,7 @@ def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
             time.sleep(0.05)
 
 
-def test_ctrl_c_works_if_the_terminal_cannot_encode_a_letter(monkeypatch, capsys):
+def test_ctrl_c_prints_one_line_if_the_terminal_cannot_encode_a_letter(monkeypatch, capsys):
     written = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", written)
     with pytest.raises(SystemExit) as ended, errors_without_traceback():

@@ -83,7 +83,7 @@ def test_vote_path_has_an_action_and_other_paths_have_none(target, action):
     assert (found and found.action) == action
 
 
-def test_audience_votes_and_the_result_is_revealed():
+def test_result_of_a_vote_can_be_revealed_only_after_the_vote_is_closed():
     async def lecture() -> None:
         async with hall() as place:
             assert (await place.state())["status"] == "none"

@@ -52,7 +52,7 @@ def test_word_weight_sums_source_tokens_and_averages_target_tokens(small_transla
     st.text(st.sampled_from("aZé .,'-日本ह🙂\u00a0\t0"), min_size=1, max_size=20).filter(str.strip),
     st.sampled_from(UNITS),
 )
-def test_aligned_word_indices_are_valid_for_any_text(small_translator, text, unit):
+def test_aligned_word_indices_stay_within_the_sentences_for_any_text(small_translator, text, unit):
     trace = small_translator.trace("I have a dream.", text)
     pair = align(trace, AT_READ, unit)
     assert all(0 <= source < len(pair.source) and 0 <= target < len(pair.target) for source, target in pair.links)

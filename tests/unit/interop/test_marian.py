@@ -232,7 +232,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_search_settings_are_applied_or_reported_and_exported_again(place, peer, tmp_path, run_main):
+def test_unapplied_search_settings_are_reported_once_and_all_settings_are_exported(place, peer, tmp_path, run_main):
     assert peer.model.config.pad_token_id == 95
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     if place == "config.json":

@@ -42,7 +42,7 @@ def test_perplexity_of_a_batch_matches_single_texts(request, loaded, trained, gp
     assert found.bits_per_byte == pytest.approx(-total / math.log(2) / size, rel=1e-4)
 
 
-def test_evaluation_sets_aside_texts_that_are_too_long(trained):
+def test_evaluation_separates_texts_too_long_for_the_model(trained):
     assert split_by_length(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
 
 

@@ -45,7 +45,7 @@ def test_model_saved_in_half_precision_is_loaded_completely(trained, config, tok
         assert torch.equal(ours.half().float(), theirs), name
 
 
-def test_sentencepiece_language_model_supports_every_operation(trained):
+def test_loaded_sentencepiece_language_model_scores_and_continues_a_text(trained):
     loaded = load_language_model(trained[0], "cpu")
     text = SENTENCES[0]
     score = score_text(loaded.model, loaded.tokenizer, text)

@@ -18,7 +18,7 @@ def test_text_score_matches_the_hugging_face_loss(huggingface, model, tokenizer)
     assert score.perplexity == pytest.approx(math.exp(loss), rel=1e-4)
 
 
-def test_probability_and_bits_per_byte_of_a_text_are_consistent(model, tokenizer):
+def test_text_probability_matches_its_token_scores_and_bits_per_byte(model, tokenizer):
     score = score_text(model, tokenizer, TEXT)
     assert len(score.log_probs) == len(score.tokens) and score.words == 4
     assert score.probability == pytest.approx(math.prod(map(math.exp, score.log_probs)))

@@ -45,7 +45,7 @@ def test_axis_titles_state_the_direction_of_attention():
 
 
 def test_ellipsis_never_spans_two_words():
-    """In the Japanese text, "は" is a word of its own, but "thon" continues the word "Python"."""
+    """In the Japanese text, "は" is a separate word, but "thon" continues the word "Python"."""
     text, spans = "猫はPython", ((0, 1), (1, 2), (2, 4), (4, 8))
     tokens = tuple(Token(9, text[slice(*span)], span) for span in spans)
     groups = tuple((token,) for token in tokens[:3])

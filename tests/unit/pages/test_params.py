@@ -214,7 +214,7 @@ def test_url_with_an_old_parameter_name_is_still_read(address, now):
 
 
 def test_parameters_of_a_new_page_are_registered_automatically():
-    """Importing a module that defines parameters adds them to the URL."""
+    """Importing a module that defines parameters adds these parameters to the URL."""
     assert CompareParams in Params.registered() and all(cls in State().params for cls in Params.registered())
     assert State().to_address() == {"text": EXAMPLES[0]}
 

@@ -79,7 +79,7 @@ def test_batch_waits_for_pages_that_are_about_to_make_the_same_request(users, mo
     assert [answer.result(PATIENCE) for answer in answers] == [0, 2] and users.groups == [[0, 1]]
 
 
-def test_batch_size_is_limited(users):
+def test_requests_beyond_the_batch_limit_form_further_batches(users):
     with users.turns:
         answers = [users.want(number) for number in range(2 * MAX_TOGETHER + 1)]
     assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(2 * MAX_TOGETHER + 1)]

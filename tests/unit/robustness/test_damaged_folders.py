@@ -74,7 +74,7 @@ def load(kind: str, folder: Path) -> Translator | LanguageModel:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, small_config: TransformerConfig) -> Whole:
-    """The models have one layer per stack, because they are loaded thousands of times."""
+    """Save intact models with one layer per stack, because the tests load them thousands of times."""
     place = tmp_path_factory.mktemp("whole")
     folders = {"translator": place / "translator", "language model": place / "language-model"}
     configs = {

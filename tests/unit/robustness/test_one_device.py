@@ -143,7 +143,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("said", "error"), [(said, error) for said in ERRORS for error in ERRORS[said]], ids=str)
-def test_device_failure_is_reported_once_and_the_next_run_works(small_translator, said, error):
+def test_device_failure_raises_a_one_line_error_and_the_next_run_succeeds(small_translator, said, error):
     detailed = small_translator.trace("A dog.", details=True)
     runs: list[Callable[[], object]] = [
         lambda: small_translator.translate("A dog."),

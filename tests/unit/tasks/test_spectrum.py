@@ -41,7 +41,7 @@ def test_spectrum_does_not_depend_on_the_phase():
     np.testing.assert_allclose(fourier_spectrum(np.roll(embedding, 5, axis=0)), fourier_spectrum(embedding), rtol=1e-6)
 
 
-def test_largest_frequencies_have_the_expected_share_of_the_power():
+def test_largest_frequencies_and_their_share_of_the_power_match_known_values():
     spectrum = np.array([1, 3, 0, 2, 1, 0.5, 2, 0])
     assert largest(spectrum) == ([1, 2, 4, 5, 7], pytest.approx(19 / 19.25))
 

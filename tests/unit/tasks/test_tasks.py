@@ -28,7 +28,7 @@ def test_task_answer_matches_a_known_answer(name, text, expected):
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_randomly_drawn_items_are_valid(task):
+def test_randomly_drawn_items_can_be_parsed_and_are_within_the_limits(task):
     rng = np.random.default_rng(1)
     for _ in range(200):
         source = task.draw(rng)

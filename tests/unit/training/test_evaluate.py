@@ -35,7 +35,7 @@ def test_translations_are_in_sentence_order(model_folder):
         assert translate_all(model, tokenizer, TEXTS, "cpu", beam=beam) == expected
 
 
-def test_scores_cover_every_given_pair(model_folder, tmp_path):
+def test_evaluation_scores_include_pairs_with_an_empty_side(model_folder, tmp_path):
     """Pairs with an empty side count too, as in sacrebleu."""
     file = tmp_path / "pairs.tsv"
     file.write_text("The dog.\tDer Hund.\n\tDie Katze schläft hier.\nI have a dream.\t\n", encoding="utf-8")
