@@ -1,4 +1,4 @@
-"""URL parameters of the model configuration that the user builds in order to count the model's parameters."""
+"""URL parameters of the parameter counter: the model configuration that the user builds."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ MAX_THRESHOLD = 50
 MAX_INDEX = 9_999
 # Maximum length of a list of indices.
 MAX_COUNT = 999
-# The value of a layer or head that the user has not chosen.
+# Marks a layer or head that the user has not chosen.
 UNCHOSEN = -1
 
 
@@ -41,8 +41,8 @@ class AttentionParams(Params):
         look: how weights are shown, one of LOOKS.
         threshold: the smallest visible weight, in hundredths.
         metric: the name of the head metric shown below each small map; empty for none.
-        rows, columns: the positions of the pinned tokens, for the kind of attention on screen; `PinParams` holds the
-            pins of every kind.
+        rows, columns: the positions of the pinned tokens, for the kind of attention on screen; `PinParams` stores
+            the pins of every kind.
         shift: whether alignments use the decoding step that reads a token instead of the step that predicts it.
     """
 
@@ -97,7 +97,7 @@ class AttentionParams(Params):
 class PinParams(Params):
     """The positions of the pinned tokens in each kind of attention, for the current sentence and translation."""
 
-    # The encoder does not read the translation.
+    # A new translation keeps the encoder's pins, because the encoder does not read the translation.
     OF_SENTENCE = ("encoder_rows", "encoder_columns")
     OF_TRANSLATION = ("decoder_rows", "decoder_columns", "cross_rows", "cross_columns")
 

@@ -9,7 +9,7 @@ from pages.ui.params.pages import PAGES
 
 @dataclass(frozen=True)
 class BetParams(Params, prefix="bet_"):
-    """The open bet.
+    """The open bet and the user's answer.
 
     Attributes:
         page: the page whose bet the user has opened; empty for none.

@@ -10,7 +10,7 @@ from pages.ui.params.attention import pins
 from pages.ui.params.fields import Params, matching, one_of, parsed
 from transformer.values.kinds import KINDS, Kind
 
-# The first and last token position of a word, which are equal if the word is a single token.
+# A word's first and last token positions; equal if the word is a single token.
 Span = tuple[int, int]
 
 NONE = "none"
@@ -132,7 +132,7 @@ class EditParams(Params, prefix="edit_"):
         return self.erasure == LEFT_OUT and bool(self.hidden_source)
 
     def for_another_translation(self) -> Self:
-        """Return a copy that keeps only changes to the encoder, because the decoder reads the translation."""
+        """Return a copy without edits to the decoder, because they refer to tokens of the old translation."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(super().for_another_translation(), edits=edits)
 

@@ -53,7 +53,7 @@ class Pin:
 
 TIRED = Pin("encoder", 5, 0, True, "The animal didn't cross the street because it was too tired.")
 WIDE = replace(TIRED, text="The animal didn't cross the street because it was too wide.")
-# The default pin for a language model.
+# The default pins for a language model.
 CAT = Pin("decoder", 5, 4, True, language_model.FIRST)
 MAT = replace(CAT, text=language_model.SECOND)
 
@@ -68,7 +68,7 @@ class CompareParams(Params, prefix="compare_"):
         metric: the name of the head metric shown in the overview of all heads.
         named: whether the table leaves out heads without a name.
         row: the 0-based position of the token followed through the layers; UNCHOSEN lets the page choose.
-        other: the name of the second model's folder, or UNTRAINED; empty for the first other model.
+        other: the name of the second model's folder, or UNTRAINED; empty for the first available model.
         a, b: the two compared heads of a translator.
         text_a, text_b: the two compared heads of a language model.
     """

@@ -9,8 +9,8 @@ from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
-# Upper limits. At a higher temperature, all tokens are almost equally likely; with a higher length penalty,
-# almost only the length counts.
+# Above this temperature, all tokens are almost equally likely. Above this length penalty, almost only the length
+# counts.
 MAX_TEMPERATURE = 10.0
 MAX_LENGTH_PENALTY = 3.0
 # Upper limit for token IDs and for node numbers in a search tree, larger than needed for any model.

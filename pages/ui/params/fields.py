@@ -48,7 +48,7 @@ def matching(pattern: str, default: str = "") -> Any:
 
 
 def typed_text(default: str) -> Any:
-    """Return a field for text of any length, typed by the user; the text may be cut if the URL gets too long."""
+    """Return a field for user-typed text of any length; a URL that would be too long contains only its beginning."""
     return parsed(default, replace_surrogates, typed=True)
 
 
@@ -127,8 +127,7 @@ def parsed(
     """Return a field with a custom parser.
 
     Args:
-        default: the value if the URL has no valid one. Values are serialised by `_text`, which calls `str` on types
-            that it does not know.
+        default: the value if the URL has no valid one. `_text` serialises values; it calls `str` on custom types.
         parse: converts a string to a value; returns None if the string is invalid.
         limits: the smallest and the largest value of a number.
         from_one: whether the value is 1-based in the URL but 0-based in Python.
@@ -169,7 +168,7 @@ class Params:
 
     @classmethod
     def typed_names(cls) -> tuple[str, ...]:
-        """Return the query parameter names of all fields, in all subclasses, that hold text typed by the user."""
+        """Return the query parameters, of all subclasses, that contain text typed by the user."""
         return tuple(
             found.PREFIX + each.name for found in cls.registered() for each in fields(found) if each.metadata[TYPED]
         )

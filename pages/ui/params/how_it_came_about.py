@@ -12,7 +12,7 @@ from transformer.values.kinds import KINDS, Kind
 
 # Special values of `GraphParams.against`: no comparison, and the most likely token other than the predicted one.
 NOTHING, RUNNER_UP = -1, -2
-# The value of a number that the user has not chosen; the page then chooses one.
+# Marks a number that the user has not chosen, so that the page chooses it.
 UNCHOSEN = -1
 
 

@@ -38,7 +38,7 @@ class LanguageModelParams(Params, prefix="lm_"):
 class ContinuationParams(DecodingParams, prefix="lm_"):
     """The decoding settings for continuing a text, stored separately from those for translating."""
 
-    # The model does not read the translator's sentence.
+    # A new translation resets nothing, because the language model does not read it.
     OF_TRANSLATION = ()
 
     def for_another_beginning(self) -> Self:
@@ -50,5 +50,5 @@ class ContinuationParams(DecodingParams, prefix="lm_"):
 class TextHeadParams(AttentionParams, prefix="lm_"):
     """The language model's selected head, its display settings and its pinned tokens."""
 
-    # The model does not read the translator's sentence.
+    # A new translation resets nothing, because the language model does not read it.
     OF_TRANSLATION = ()

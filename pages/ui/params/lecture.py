@@ -39,7 +39,7 @@ class LectureParams(Params):
     def presents_as_slide(self, lesson: str) -> bool:
         """Return whether the open slide is the given lesson; a clicker then moves through slides, not lesson steps.
 
-        The slide's page is checked too, because the URL still has the slide number after the user opens another page.
+        The slide's page is checked too, because the URL keeps the slide number when the user opens another page.
         """
         slide = self.shown(self.slide)
         if not self.lecture or slide is None or slide.page != "lessons":

@@ -78,7 +78,7 @@ _PAGES = (
         "compare_heads",
         "Compare heads",
         "Look",
-        "All heads by what they do. Find similar heads, or compare two sentences side by side.",
+        "See what every head does, find similar heads, or compare two sentences side by side.",
         "all measurements for all heads, similar heads, two heads compared, one word through all layers, the "
         "heads of two models matched; for the translator or a language model",
         parts={
@@ -93,7 +93,7 @@ _PAGES = (
         "your_own_attention",
         "Your own attention",
         "Look",
-        "Attention that another program computed, from a file: all heads of any model.",
+        "Load a file with attention that another program computed, for all heads of any model.",
         "the attention of any model, from a file that a notebook or a script wrote with `attention_atlas.show`; "
         "*Compare heads* compares them",
         needs="nothing",
@@ -127,7 +127,7 @@ _PAGES = (
         "patch",
         "Patch",
         "Ask",
-        "Copy a value from one sentence's run into another's, to see which values a translated word needs.",
+        "Copy values from one sentence's run into another's, and see which of them a translated word needs.",
         "two sentences that differ in a word; any head's output, row of attention, cell of the residual stream or "
         "feed-forward output taken from the other run; every single patch as a grid; what the patch can reach",
     ),
@@ -179,7 +179,7 @@ _PAGES = (
         "Inside a layer",
         "Understand",
         "Every number on the way from the sentence to the translation, step by step.",
-        "every stage with its formula, shape and tensor; one cell with all of its sums; mask, norms, parameters; "
+        "every stage with its formula, shape and tensor; all sums behind a cell; mask, norms, parameters; "
         "for the translator or a language model",
         parts={
             "stages": Part("Stage by stage", "stages.show_stages", former=("way",)),
@@ -196,7 +196,7 @@ _PAGES = (
         "Understand",
         "How a mistake becomes a small change to every parameter.",
         "the gradient of the sentence's loss, step by step back to the embeddings; every formula by hand and by "
-        "autograd; any number as its sum; pre-norm and post-norm compared",
+        "autograd; any number written as a sum; pre-norm and post-norm compared",
         parts={
             "gradients": Part("Step by step, backwards", "gradient.show_gradient", former=("walk",)),
             "sizes": Part("Large and small gradients", "sizes.show_sizes"),
@@ -231,7 +231,7 @@ _PAGES = (
         "Lessons",
         "Learn",
         "Short lessons with questions, from the first map to what attention explains.",
-        "short lessons with a question before every number; teachers can add their own",
+        "short lessons that ask for a guess before they show a number; teachers can add their own",
     ),
     Page(
         "about",

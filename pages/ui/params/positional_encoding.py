@@ -22,7 +22,7 @@ class PositionsParams(Params, prefix="positions_"):
         first, second: the two positions whose encodings are compared.
         rows, columns: the size of the matrix.
         reach, across: the number of positions and the model width for the distances.
-        offset, start: by how many positions the rotation shifts an encoding, and the position to shift.
+        offset, start: the rotation's shift, as a number of positions, and the position to shift.
         bits: the number of bits of the binary counter.
         span: the number of positions for the alternative encodings.
         shuffle: the seed for shuffling the words.

@@ -23,7 +23,7 @@ MAX_SLIDES = 60
 LONGEST = 12_000
 # Maximum length of the encoded list, in characters, so that servers and proxies accept the whole URL.
 LONGEST_CODE = 6_000
-# Maximum size of a slide file, in characters; half of this is for the slides' experiments.
+# Maximum size of a slide file, in characters; half of it is reserved for the slides' experiments.
 MAX_BYTES = 2 * MAX_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 # The first line of a slide file, and the character that starts a comment line.

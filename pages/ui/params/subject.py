@@ -1,4 +1,4 @@
-"""URL parameter that says whose heads are shown: the translator's, a language model's, or those in a file."""
+"""URL parameter that selects whose heads are shown: the translator's, a language model's, or those in a file."""
 
 from dataclasses import dataclass
 

@@ -55,7 +55,7 @@ class OffParams(Params, prefix="off_"):
         mode: what replaces the output of those heads.
         draws, seed: for the mode "resample", the number of other sentences to sample, and the random seed.
         importance: whether to measure the importance of every head for the sentence.
-        removal: whether to remove heads one after the other.
+        removal: whether to remove heads one by one.
         kind: the kind of attention shown below the switches.
     """
 

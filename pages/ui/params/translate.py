@@ -39,7 +39,7 @@ class WordParams(Params, prefix="word_"):
     at: int = index(MAX_INDEX, UNCHOSEN)
 
     def within(self, source: int, target: int) -> WordParams:
-        """Return the parameters if the word exists in texts of `source` and `target` words, else the default."""
+        """Return the parameters, or the default if the word does not exist; `source` and `target` are word counts."""
         return self if self.at < (source if self.side == "source" else target) else WordParams()
 
     def for_another_sentence(self) -> WordParams:

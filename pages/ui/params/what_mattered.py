@@ -22,11 +22,11 @@ class MatteredParams(Params, prefix="mattered_"):
         part: the open part of the page.
         explained: WHOLE for the whole translation, or the 1-based position of a predicted token; if empty, the page
             chooses.
-        against: the ID of the token to compare with; NOTHING for none.
+        against: the ID of the token to compare with; NOTHING for no comparison.
         tokens: whether columns are tokens instead of words.
         slow: whether to run the slow methods even on a long sentence.
         components: whether to show all components of the logit, not only the largest.
-        deletion: whether to delete words one after the other, in the order given by `method`.
+        deletion: whether to delete words one by one, in the order given by `method`.
         method: the attribution method that orders the words, one of METHODS.
     """
 
@@ -44,7 +44,7 @@ class MatteredParams(Params, prefix="mattered_"):
 
     @property
     def asked(self) -> AskedToken | None:
-        """The predicted token that the user chose; None for the whole translation, or if the page chooses."""
+        """The predicted token that the user chose; None for the whole translation, or if the page chooses a token."""
         if self.explained in ("", WHOLE):
             return None
         return AskedToken(int(self.explained) - 1, None if self.against == NOTHING else self.against)

@@ -27,5 +27,5 @@ class OwnParams(Params, prefix="own_"):
 class OwnHeadParams(AttentionParams, prefix="own_"):
     """The selected head of a file, its display settings and its pinned tokens."""
 
-    # A file does not depend on the translator's sentence.
+    # A new translation resets nothing, because the file's heads do not depend on it.
     OF_TRANSLATION = ()

@@ -37,7 +37,7 @@ class ChosenPatch:
 
     Attributes:
         patches: the places to overwrite in sentence A, each with the position in sentence B to copy from.
-        label: a description of the place.
+        label: a description of the places.
     """
 
     patches: Patches
@@ -83,8 +83,8 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
         st.markdown(f"**Too small to read:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats or more.")
     with main_figure(
         both_sentences(pair.question.text, pair.question.other),
-        f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {pair.token_markdown(0)} "
-        f"or {pair.token_markdown(1)}",
+        f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}: {pair.token_markdown(0)} "
+        f"or {pair.token_markdown(1)}?",
     ):
         show_clickable(
             matrix(

@@ -1,4 +1,4 @@
-"""Labels of the Patch page: sites, sentences, tokens and the cells of the grid. Pure."""
+"""Pure functions that label the Patch page's sites, sentences, tokens and grid cells."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def both_sentences(text: str, other: str) -> str:
 
 
 def marks(values: np.ndarray) -> np.ndarray:
-    """Return the text for each cell: the effect with two decimal places, or nothing if its magnitude is below 0.05."""
+    """Return the text for each cell: the effect with two decimal places, or "" if its magnitude is below 0.05."""
     return np.array(
         [
             [f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]

@@ -98,8 +98,8 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
         for each in DIRECTIONS:
             st.markdown(describe_effect(pair, patch, each))
         st.caption(
-            "This is measured for this pair of sentences, this step and these two tokens, and says nothing about "
-            "others. If several places do the same job, each can be enough while none is needed.",
+            "These numbers hold only for this pair of sentences, this step and these two tokens. If several places do "
+            "the same job, each can be enough while none is needed.",
             help=explain("logit"),
         )
     _show_cone(pair, plain[0].after, patched.after)
@@ -175,7 +175,7 @@ def describe_effect(pair: PatchingPair, patch: ChosenPatch, direction: Direction
     )
     description = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
     if contrasts.effects is None:
-        return description + "The two runs hardly differ, so the effect is not given as a share."
+        return description + "The two runs hardly differ, so the effect is not shown as a share."
     effect = float(contrasts.effects[0])
     fully, partly, hardly = (each.format(effect) for each in ANSWERS[direction])
     answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED_EFFECT
@@ -212,8 +212,8 @@ def _show_cone(pair: PatchingPair, before: Trace, after: Trace) -> None:
                 alt=f"Change of each cell of the {stack}'s residual stream; grey cells cannot be reached.",
             )
     st.caption(
-        "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there, so both runs are "
-        "identical there, bit by bit. A patch in the encoder reaches every token from the next depth on, and the "
+        "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there from the patch, so both runs "
+        "are identical there, bit by bit. A patch in the encoder reaches every token from the next depth on, and the "
         "whole decoder. A patch in the decoder reaches only later steps.",
         help=explain("residual stream"),
     )

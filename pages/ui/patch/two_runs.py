@@ -47,8 +47,8 @@ def show_runs(
         _drop(st.session_state[KEY].get("dropped"), site, [len(rows), *map(len, labels)])
 
     st.markdown(
-        "**Or drag a cell onto the other run.** Dropping B's value onto A asks whether A needs its own value. Dropping "
-        "A's value onto B asks whether A's value is enough."
+        "**Or drag a cell onto the other run.** Dropping B's value onto A tests whether A needs its own value. Dropping "
+        "A's value onto B tests whether A's value is enough."
     )
     draw_runs(
         key=KEY,

@@ -38,10 +38,10 @@ def show_addition(reading: Reading) -> None:
     show_table(norms, "positions_norm_numbers", digits=4)
     st.subheader("What would placing the vectors side by side cost?", anchor=False)
     st.markdown(
-        "The cost is counted like this: the position's vector, as wide as the embedding, is placed *beside* it. So "
-        "the residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it. The number "
-        "of heads and F stay the same. The embeddings themselves stay D wide. An output layer that shared the target "
-        "embedding needs its own matrix, because it reads 2D numbers."
+        "Suppose that the position vector, as wide as the embedding, is placed *beside* the embedding. Then the "
+        "residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it. The number of "
+        "heads and the feed-forward width F stay the same. The embeddings themselves stay D wide. An output layer that "
+        "shared the target embedding needs its own matrix, because it reads 2D numbers."
     )
     config = architecture_form(reading.translator.config)
     if config.positions == "none":
@@ -108,7 +108,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
         .encode(
             x=alt.X(
                 "at:O",
-                title="position of the token, from 1",
+                title="token position, from 1",
                 axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True}),
             ),
             y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
@@ -127,14 +127,14 @@ def _why_scaled(text: EmbeddedText) -> str:
     if text.positions is not None:
         position = np.linalg.norm(text.positions, axis=-1).mean()
         sentences.append(
-            f"A position vector has **{position:.2f}**: without scaling, it would be {position / plain:.2f} times "
-            "as long as the word's vector."
+            f"A position vector has a norm of **{position:.2f}**: without scaling, it would be "
+            f"{position / plain:.2f} times as long as the embedding."
         )
     if text.scale != 1:
         sentences.append(
-            f"So the model multiplies the embedding by √D = √{width} = {text.scale:.2f}, which makes it "
-            f"**{scaled:.2f}** long: the word outweighs its position. The embedding matrix itself stays small, as the "
-            "output layer that shares it needs (the paper, section 3.4)."
+            f"So the model multiplies the embedding by √D = √{width} = {text.scale:.2f}. The norm becomes "
+            f"**{scaled:.2f}**, and the word outweighs its position. The embedding matrix itself stays small, as the "
+            "output layer that shares it requires (the paper, section 3.4)."
         )
     else:
         sentences.append("This model does not scale its embeddings.")

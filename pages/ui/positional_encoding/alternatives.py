@@ -35,14 +35,14 @@ def show_alternatives() -> None:
     st.number_input("Positions", width=200, **bind_number(PositionsParams, "span"))
     span = encoding.span
     st.markdown(
-        "What each alternative says about a pair of positions, whatever the words are. Rows and "
+        "Each map shows what one alternative computes for a pair of positions, whatever the words are. Rows and "
         "columns are the same in all maps; units differ, so each map has its own colours."
     )
     learned = learned_products(config, weights, span)
     alternatives = {
         "Sinusoids": (dot_products(sinusoids(span, config.d_model // 2 * 2)), "dot product"),
         "Learned": None if learned is None else (learned, "dot product"),
-        "Rotary (RoFormer)": (rotary_products(span, config.d_head // 2 * 2), "share of the product left"),
+        "Rotary (RoFormer)": (rotary_products(span, config.d_head // 2 * 2), "share of the product kept"),
         f"Linear biases (ALiBi), head {SHOWN_HEAD + 1} of {config.heads}": (
             biases(config.heads, span)[SHOWN_HEAD],
             "added to the score",
@@ -143,7 +143,7 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
             show_altair(
                 alternatives_chart(table, value),
                 key=f"positions_alternatives_{value}",
-                alt=f"{title} over the offset, one line each; the table has the numbers.",
+                alt=f"{title} by offset, one line each; the table has the numbers.",
                 sentence="",
             )
             show_numbers(
@@ -159,10 +159,10 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
     st.caption(
         "Linear biases (Press et al. 2022) subtract slope times distance from every score, with a different slope for "
         "each head, and add nothing to the embeddings. They are shown in their symmetric form; masked attention uses "
-        "only the half that looks back. Rotary positions (Su et al. 2021) turn queries and keys, so that their product "
-        "depends on the distance. The map shows the product for a vector whose pairs of dimensions are equally long. "
-        "Without any positions a self-attention layer cannot tell “dog bites man” from “man bites dog”: the first part "
-        "of this page shows it."
+        "only the half that looks back. Rotary positions (Su et al. 2021) rotate queries and keys, so that their "
+        "product depends on the distance. The map shows the product for a vector whose dimension pairs are equally "
+        "long. Without positions, a self-attention layer cannot tell “dog bites man” from “man bites dog”, as the "
+        "first part of this page shows."
     )
 
 

@@ -50,7 +50,7 @@ def show_curves() -> None:
         show_plotly(
             curves(table[:, chosen], chosen, pair, gain),
             key="positions_curves",
-            alt=f"Value over position of the dimensions {chosen} of {width}; the tables below have the numbers.",
+            alt=f"Values of dimensions {chosen} of {width} by position; the tables below have the numbers.",
             sentence="",
         )
     with dropped:
@@ -76,7 +76,7 @@ def show_curves() -> None:
     whose = st.container()
     _show_two_positions(table, chosen, pair)
     _show_wavelengths(width, chosen)
-    # Filled last, because only this line needs the model, which may take time to load.
+    # This container is filled last, because only this line needs the model, which may take time to load.
     with whose:
         _show_model(translator().config, width)
 
@@ -136,8 +136,8 @@ def _show_two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -
     apart = float(np.linalg.norm(one - other))
     pick.markdown(
         f"Over all {table.shape[1]} dimensions, positions {pair[0]} and {pair[1]} are **{apart:.2f}** apart "
-        "(the root of the sum of all squared differences). The plots mark both with dotted lines. Positions count from "
-        "1, as the tokens of a sentence do."
+        "(the square root of the sum of all squared differences). The plots mark both with dotted lines. Positions are "
+        "numbered from 1, like the tokens of a sentence."
     )
     with numbers:
         show_table(
@@ -158,10 +158,10 @@ def _show_wavelengths(width: int, chosen: list[int]) -> None:
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")
     words.markdown(
-        f"The first pair of dimensions repeats every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} "
-        f"every 2π · 10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 "
-        f"= {2e4 * np.pi:,.2f} is a limit that no dimension reaches. In the formula, *pos* is the position minus "
-        "1, because it starts at 0, as the dimensions do."
+        f"The first pair of dimensions repeats every 2π = **{lengths[0]:.4f}** positions. With D = {width}, the last "
+        f"pair repeats every 2π · 10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, "
+        f"so no dimension reaches the limit 2π · 10000 = {2e4 * np.pi:,.2f}. In the formula, *pos* is the position "
+        "minus 1, because it starts at 0, as the dimensions do."
     )
     with numbers:
         show_table(wave_table(width, chosen), "positions_waves", digits=4)

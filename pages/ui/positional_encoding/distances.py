@@ -46,12 +46,12 @@ def _show_offsets(table: np.ndarray) -> None:
         with (
             place,
             main_figure(
-                "**Positional encoding:** only the offset of two positions counts",
+                "**Positional encoding:** only the offset between two positions counts",
                 "Equal along the diagonals, and largest for a position with itself",
                 when=name == "dot product",
             ),
         ):
-            st.markdown(f"**{title} of every position with every other**")
+            st.markdown(f"**{title} for every pair of positions**")
             show_pairs(
                 values,
                 name,
@@ -117,8 +117,8 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
         st.markdown(
             f"M for k = {offset}, checked on all {length} positions: the largest difference between M·PE(p) and "
             f"PE(p {'+' if offset >= 0 else '−'} {abs(offset)}) is "
-            f"**{typeset(np.abs(turned - further).max(), '.1e')}**. Each pair of dimensions is turned like the "
-            "hand of a clock, fast ones first. M does not depend on the position p."
+            f"**{typeset(np.abs(turned - further).max(), '.1e')}**. M turns each pair of dimensions like the "
+            "hand of a clock, the first pair fastest. M does not depend on the position p."
         )
         pairs = min(PAIRS_SHOWN, width // 2)
         show_table(
@@ -154,7 +154,7 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
 
 
 def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
-    """Return the encoding of any positions, including negative ones: [P] to [P, D]."""
+    """Return the encodings of positions, which may be negative: [P] to [P, D]."""
     angles = positions[:, None] * frequencies(width)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), width)
 

@@ -151,9 +151,9 @@ def _describe_changes(runs: list[ShuffledRun]) -> str:
     """Return Markdown that says how the translations and the original translation's log-probability change."""
     changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
     sentences = [
-        f"**{len(changed)} of {len(runs) - 1}** changes lead to another translation."
+        f"**{len(changed)} of {len(runs) - 1}** changes lead to a different translation."
         if changed
-        else "None of the changes gives another translation: here, the words say enough without their order."
+        else "None of the changes leads to a different translation: here, the words are enough without their order."
     ]
     firsts = _first_log_probs(runs)
     if firsts:

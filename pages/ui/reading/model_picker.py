@@ -110,9 +110,8 @@ def _show_more_languages() -> None:
         )
         st.code(not_installed[language].command, language="bash", wrap_lines=True)
     st.caption(
-        f"Your own model: put its folder into `{OWN_FOLDER}`. `attention-atlas import FOLDER` converts a model. The "
-        "folder of "
-        "a training run adds the trained model and its last checkpoints."
+        f"Your own model: put its folder into `{OWN_FOLDER}`. `attention-atlas import FOLDER` converts a model. If you "
+        "add a training run's folder, you can choose the trained model and its last checkpoints."
     )
 
 

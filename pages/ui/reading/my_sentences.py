@@ -1,6 +1,6 @@
 """The user's own list of sentences, pasted or read from a file, with buttons that step through it on every page.
 
-The session holds the list, the browser keeps a copy for reloads (assets/sentence_list/), and slides contain the list.
+The session stores the list, the browser keeps a copy for reloads (assets/sentence_list/), and slides contain the list.
 The current position is not stored, because the sentence in the URL determines it.
 """
 

@@ -24,12 +24,12 @@ from transformer.analysis.word_links import (
 )
 from transformer.values.trace import Kind
 
-# In bytes, enough for about a hundred sentences of maximum length.
+# The limit is in bytes, and is enough for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
-# Maximum number of links shown for a word: links to words that it attends to, and links from words that attend to it.
+# Maximum numbers of links shown for a word: to words that it attends to, and from words that attend to it.
 # The kept links are those whose weight exceeds the usual weight by the most.
 MAX_LOOKS, MAX_LOOKED_AT = 3, 1
-# Pronouns are preferred as the word that is selected at first, because users ask first where pronouns look.
+# Pronouns are preferred as the default word, because users first want to see where pronouns look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
 
 
@@ -60,7 +60,7 @@ def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> Atte
 
 
 def story(reading: Reading) -> Story:
-    """Return the strongest links of each word in the sentence and its translation, and the word to select at first."""
+    """Return the strongest links of each word in the sentence and its translation, and the word to select by default."""
     trace, languages = reading.trace, reading.languages
     links = by_word(word_links(trace, {kind: reading.metrics(kind) for kind in PAGES}))
     numbers: dict[WordLink, int] = {}

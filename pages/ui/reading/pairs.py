@@ -107,7 +107,7 @@ def describe_translations(pair: Pair, a: Trace, b: Trace) -> str:
     """Return Markdown that compares the translations of the pair's shared word in sentences A and B."""
     first, second = translation_of(a, pair.word), translation_of(b, pair.word)
     if not first or not second:
-        return f"No translated word was found for *{pair.word}* in both sentences."
+        return f"In at least one of the sentences, no translated word was found for *{pair.word}*."
     if first == second:
         return (
             f"*{pair.word}* becomes **{markdown(first)}** both times: the translation does not show that the model "
@@ -131,7 +131,7 @@ def describe_differences(a: str, b: str) -> str:
 
 
 def describe_looks(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
-    """Return Markdown that says where a head looks from `word` in each sentence; empty if a map has no row for it."""
+    """Return Markdown that says where a head looks from `word` in each sentence; "" if a map lacks that word's row."""
     sentences = []
     for name, view in views.items():
         rows = [covered_text(tokens, view.axes.row_text).strip(".,;:!?").lower() for tokens in view.axes.rows]
