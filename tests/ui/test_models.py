@@ -139,8 +139,8 @@ def test_map_page_shows_the_match_of_the_chosen_head():
 def test_translation_page_lists_the_search_settings_that_it_ignores():
     test = opened(text=DREAM, model=LARGE)
     assert healthy(test)
-    assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This page") == 1
-    assert "also ask for" not in texts(opened(text=DREAM, model=ARABIC))
+    assert texts(test).replace("\\", "").count("also include num_beams 6, repetition_penalty 1.5. This page") == 1
+    assert "also include" not in texts(opened(text=DREAM, model=ARABIC))
 
 
 def test_page_opened_without_a_text_keeps_the_chosen_model():

@@ -33,7 +33,7 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     assert healthy(test) and "prefers **es** to **sie** by 2.92 nats, and with B by 3.08" in plain(test)
     assert "that is a result" in plain(test) and "Too small to read" in plain(test)
     assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** both times" in plain(test)
-    assert "not given as a share" in plain(test) and "Effect **" not in plain(test)
+    assert "not shown as a share" in plain(test) and "Effect **" not in plain(test)
     assert test.query_params["patch_step"] == "9"
     # The other pages explain the same token, against the same alternative.
     assert test.query_params["graph_position"] == test.query_params["mattered_explained"] == "9"
@@ -46,7 +46,9 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     # Then patch in the other direction, and patch a head.
     test.query_params.clear()
     test = opened(PAGE, text=EXAMPLES[0], patch_direction="enough", patch_site="cross.outputs", patch_layer="4")
-    assert healthy(test) and "B runs, with cross-attention: heads' outputs, layer 4, head 1 taken from A" in plain(test)
+    assert healthy(test) and "Run of B, with cross-attention: heads' outputs, layer 4, head 1 taken from A" in plain(
+        test
+    )
 
 
 def test_verifying_an_experiment_recomputes_it_and_names_differences():
@@ -91,7 +93,7 @@ def test_dropping_a_cell_sets_the_patch_and_invalid_drops_are_ignored():
         return [test.query_params.get(f"patch_{name}") for name in ("direction", "layer", "at", "partner")]
 
     assert drop({"run": 0, "row": 2, "column": 3, "onto": 2}) == ["enough", "3", "4", "3"]
-    assert "B runs, with encoder: residual stream, depth 2, " in plain(test)
+    assert "Run of B, with encoder: residual stream, depth 2, " in plain(test)
     for invalid in (
         None,
         "0",
@@ -102,7 +104,7 @@ def test_dropping_a_cell_sets_the_patch_and_invalid_drops_are_ignored():
         assert drop(invalid) == ["enough", "3", "4", "3"]
     # None is the default, which the URL omits.
     assert drop({"run": 1, "row": 4, "column": 1, "onto": 0}) == [None, "5", "1", "2"]
-    assert "A runs, with encoder: residual stream, depth 4, " in plain(test)
+    assert "Run of A, with encoder: residual stream, depth 4, " in plain(test)
 
 
 def test_page_asks_for_a_changed_word_if_there_is_no_second_sentence():

@@ -79,7 +79,7 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
         "other": f"{names['other']}, as trained",
     }
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"#### {names['run']} runs, with {patch.label} taken from {names['other']}")
+        st.markdown(f"#### Run of {names['run']}, with {patch.label} taken from {names['other']}")
         _keep_buttons(alone.patches, kept_patches)
     texts = dict(zip(columns, (plain[0], patched, plain[1]), strict=True))
     base = plain[0].written.text

@@ -133,8 +133,8 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
         key=preset(key, question.step + 1),
         on_change=lambda: _store_step(st.session_state[key]),
         help="Up to this step, the model reads A's translation for both sentences. In brackets: how much A and B "
-        "differ in their choice, in nats. The default is a step at which A and B prefer different tokens: among steps "
-        "that do not translate the changed word, the one with the largest difference; otherwise the first.",
+        "differ in their choice, in nats. By default, the page shows the step with the largest difference at which "
+        "A and B prefer different tokens, apart from steps that translate the changed word.",
     )
     return question
 

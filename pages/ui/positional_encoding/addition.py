@@ -107,9 +107,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
         .mark_line(point={"size": 60})
         .encode(
             x=alt.X(
-                "at:O",
-                title="token position, from 1",
-                axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True}),
+                "at:O", title="token position, from 1", axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
             ),
             y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
             color=series_colour("vector", dict(zip(names, SERIES, strict=False)), columns=2),

@@ -160,9 +160,9 @@ def _describe_changes(runs: list[ShuffledRun]) -> str:
         before, *after = firsts
         worst = int(np.argmin(after))
         sentences.append(
-            f"The original translation has a log-probability of {typeset(before)} nats; **{runs[worst + 1].name}**, it "
-            f"has **{typeset(after[worst])}**, so the model finds it {describe_ratio(before - after[worst])} less "
-            "likely."
+            f"The original translation has a log-probability of {typeset(before)} nats. With the sentence "
+            f"**{runs[worst + 1].name}**, it has **{typeset(after[worst])}** nats, so the model finds this translation "
+            f"{describe_ratio(before - after[worst])} less likely."
             if after[worst] < before
             else "None of the changes makes the original translation less likely."
         )

@@ -27,14 +27,14 @@ from transformer.running.translator import Translator
 from transformer.values.trace import Kind, Trace
 
 RANDOM_NAME = "random weights"
-# Models with random weights, by the trained model whose shape they have. When the trained model is dropped, so is the
-# model with random weights.
+# Maps each trained model to a model of the same shape with random weights, which is dropped together with the trained
+# model.
 UNTRAINED_MODELS: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class TwoModels:
-    """Two translation models that have read the same sentence. Head numbers are those of `head_distances`.
+    """Two translation models that have read the same sentence. Heads are numbered as in `head_distances`.
 
     Attributes:
         own, other: the names of the two models; `other` may be UNTRAINED.
@@ -101,12 +101,12 @@ class TwoModels:
         match = int(self.match[at])
         if match < 0:
             return (
-                f"{here} has no match, because the second model has fewer heads. The nearest one is head "
-                f"{head_name(nearest, other)} of {title}: similarity {self.similarity[at, nearest]:.2f}."
+                f"{here} has no match, because the second model has fewer heads. The most similar one is "
+                f"head {head_name(nearest, other)} of {title}: similarity {self.similarity[at, nearest]:.2f}."
             )
         description = (
             f"{here} is matched with **head {head_name(match, other)} of {title}**: similarity "
-            f"{self.similarity[at, match]:.2f} (heads of that layer on average: {self.shuffled[at]:.2f})."
+            f"{self.similarity[at, match]:.2f} (average for that layer's heads: {self.shuffled[at]:.2f})."
         )
         if nearest != match:
             description += (

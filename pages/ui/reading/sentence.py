@@ -46,7 +46,7 @@ MAX_OFFERED = 3
 OWN_LIST = "My sentences …"
 # Session-state key that is set when the user opens the animation.
 FILM_ASKED = "_film_asked"
-# Estimated for ordinary English and the built-in model's tokenizer.
+# The estimate is for ordinary English and the built-in model's tokenizer.
 ABOUT_WORDS = ", about 100 words"
 # Known weaknesses of the built-in model.
 MODEL_LIMITS = " This small model handles everyday sentences; rare words, names and numbers often go wrong."
@@ -80,7 +80,7 @@ class Reading:
 
     @property
     def maps(self) -> HeadMaps:
-        """The page that shows the maps of each attention kind."""
+        """The pages that show the translator's attention maps."""
         return MAPS
 
     @property
@@ -90,7 +90,7 @@ class Reading:
 
     @property
     def languages(self) -> Languages:
-        """The languages of the sentence and its translation, which a language code in the sentence may set."""
+        """The languages of the sentence and its translation; language codes in the sentence override the model's."""
         code, _ = split_code(self.trace.source_text, self.tokenizer.codes)
         return self.translator.languages.for_codes(code)
 
@@ -116,7 +116,7 @@ class Reading:
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
         """Return the trace with all intermediate values, optionally from a run with interventions.
 
-        Under interventions, the model writes a new translation, unless the user has given one.
+        With interventions, the model writes a new translation, unless the user has entered one.
         """
         return self.runs.get(replace(self.run, details=True, interventions=interventions))
 
@@ -221,12 +221,14 @@ def _warnings(reading: Reading) -> list[str]:
     own, warnings = reading.own, []
     if is_shipped(reading.translator):
         warnings += unusual_spelling(own.source_text)
-    # A text in another script would give both warnings, because nearly every character is unknown.
+    # Give only one of these warnings: a text in another script would cause both, because most characters are unknown.
     warnings = warnings or unknown_characters(own.source_text, own.source_tokens, own.target_text)
     codes = reading.translator.tokenizer.codes
-    # A model that also has codes for source languages ("<<eng>>") has a default for both, and does not guess.
+    # A model that also has codes for source languages ("<<eng>>") has default languages, so it does not guess.
     if codes and codes[0].startswith(">") and own.source_tokens[0].role != "language":
-        warnings.append("This model writes several languages. Choose one beside the sentence; otherwise, it guesses.")
+        warnings.append(
+            "This model writes several languages. Choose one beside the sentence; otherwise, the model guesses."
+        )
     if not own.complete:
         warnings.append("The translation reached the length limit before it was finished.")
     return warnings

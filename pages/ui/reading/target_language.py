@@ -22,7 +22,7 @@ HELP = {
 }
 BOTH_SIDES = "The languages that the model reads and writes."
 ONE_SIDE = (
-    "This model writes several languages. The code of the chosen one is the first token of the sentence, with its own "
+    "This model writes several languages. The chosen language's code is the first token of the sentence, with its own "
     "row and column."
 )
 

@@ -70,7 +70,7 @@ def show_translation(reading: Reading, *, large: bool = False, label: str = "") 
 def _show_given(reading: Reading) -> None:
     read, back = st.columns([7, 3], vertical_alignment="center")
     origin = session.origin(reading.trace.target_text)
-    whose = f"from {markdown(origin)}" if origin else "given, not the model's own"
+    whose = f"from {markdown(origin)}" if origin else "not the model's own translation"
     read.markdown(
         f"**The model now reads:** {markdown(reading.trace.target_text)} ({whose})  \n{likelihood(reading.trace)}; "
         f"the model's own: {likelihood(reading.own)}.",
@@ -104,7 +104,7 @@ def _describe_unapplied(reading: Reading) -> list[str]:
     settings = reading.translator.config.unapplied
     return (
         [
-            f"This model's settings also ask for {markdown(', '.join(settings))}. This page does not apply them, so "
+            f"This model's settings also include {markdown(', '.join(settings))}. This page does not apply them, so "
             "`generate` in Transformers may translate differently. *Decoding step by step* offers beam search."
         ]
         if settings

@@ -20,7 +20,8 @@ from transformer.values.weights import Weights
 MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # Runs that take seconds for a long sentence have a separate queue, so that they do not delay translations.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# In bytes, enough for hundreds of typical sentences, or for five of maximum length with all intermediate values.
+# The limit in bytes is enough for hundreds of typical sentences, or for five of maximum length with all intermediate
+# values.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.released)
 # Each model's weights as arrays. On the CPU, they share the model's memory, so they are
 # dropped together with the model.
@@ -77,7 +78,7 @@ class CachedRuns(ModelRuns):
             return super().answer(run, *needed)
         remote = isinstance(self.model, RemoteTranslator)
         if isinstance(run, TraceRun) and run.plain and not remote:
-            # In a lecture, many users request plain traces at the same time.
+            # Batch plain traces, because many users request them at the same time in a lecture.
             return MODEL_LOCK.together(self.identity, run.text, self.model.trace_together)
         with server_run() if remote and run.uses == "model" else model_turn(LONG_RUNS if run.long else MODEL_LOCK):
             return self.model.answer(run, *needed)

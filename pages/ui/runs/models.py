@@ -12,7 +12,7 @@ from transformer.running.translator import Translator
 from transformer.serving.client import SERVER_VARIABLE, RemoteTranslator
 from transformer.serving.server_process import tune_process
 
-# Loading a model takes long, so more than one is kept; each needs much memory, so at most two are kept.
+# Two models are kept, because loading one takes long. A third would need too much memory.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.released)
 # Separate from the model lock, so that loading a model does not block runs of another model.
 LOADING_LOCK = threading.Lock()

@@ -130,8 +130,8 @@ class SharedResults:
         try:
             return run.result()
         finally:
-            # If this raises, the traceback refers to this frame, where `run` would keep the exception and
-            # all values in it alive.
+            # If the computation failed, the exception's traceback refers to this frame. There, `run` would keep the
+            # exception and all values in the traceback alive.
             del run
 
     def _run(self, key: Hashable, run: Future[Result], compute: Callable[[], Result]) -> None:
@@ -212,8 +212,8 @@ class _Spinner(AbstractContextManager[None]):
             self._bar.progress(share)
 
     def __enter__(self) -> None:
-        # This raises if the user has left the page. In that case `_thread.announced` must not be set, because the
-        # thread may render another page.
+        # This call raises if the user has left the page. In that case, `_thread.announced` must not be set, because
+        # the thread may render another page.
         self._shown.__enter__()
         _thread.announced = self
 

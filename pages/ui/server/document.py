@@ -14,7 +14,7 @@ from pages.ui.server.opening import arrange_document
 # A path below Streamlit's folder of static files, so that proxies that cache static files also cache these.
 FOLDER = "/static/atlas/"
 CACHE_FOREVER = {"Cache-Control": "public, immutable, max-age=31536000"}
-# Parts of the paths of HTML documents that must not be changed.
+# HTML documents whose path contains one of these strings must not be changed.
 UNCHANGED_PATHS = ("/media/", "/component/", "/_stcore/")
 # Headers that would be wrong for the changed document.
 STALE_HEADERS = (b"content-length", b"accept-ranges", b"etag", b"last-modified")

@@ -1,4 +1,4 @@
-"""Adds an opening screen to Streamlit's HTML document, which is visible until the first page appears."""
+"""Adds an opening screen, visible until the first page appears, to Streamlit's HTML document."""
 
 from base64 import b64encode
 from string import Template

@@ -7,7 +7,7 @@ from pages.ui.state.bind import segments
 
 
 def pick_part(page: str, params: type[Params], **languages: str) -> str:
-    """Show the control that switches between a page's parts, if it has several, and return the chosen part's name.
+    """Show the control that switches between a page's parts, if there are several, and return the chosen part's name.
 
     Args:
         page: the page's name.

@@ -74,7 +74,7 @@ def navigate() -> None:
     except PageEnd:
         return
     except AtlasError as error:
-        # Errors that no page handles, such as a lost model server or a device that is out of memory.
+        # Pages do not handle these errors, such as a lost model server or a device that is out of memory.
         st.error(error_text(error), icon=":material/error:")
 
 

@@ -92,7 +92,7 @@ def _without_list(state: State) -> State:
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
-    """Return URL parameters as `follow_address` writes them on a page, so that a link adds one history entry."""
+    """Return URL parameters as `follow_address` writes them on a page, so that a link adds only one history entry."""
     return pinned_in_kind(opened_state(address, _state()), page).to_address()
 
 

@@ -1,4 +1,4 @@
-"""Computes how the state changes with an opened URL, another sentence or translation, and another page. Pure."""
+"""Pure functions that compute the state after a new URL, sentence or translation, or on another page."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,18 +19,18 @@ ASKING = (PatchParams, GraphParams, MatteredParams)
 
 
 def opened_state(address: Mapping[str, str], before: State) -> State:
-    """Return the state in a URL's parameters; if they lack a text, keep the previous text and model."""
+    """Parse the state from a URL's parameters; if they lack a text, keep the previous text and model."""
     here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
     return _asking_the_same(State.from_address({**here, **address}))
 
 
 def without_the_previous(state: State, before: State, *, just_decoded: bool) -> State:
-    """Return the state after the user's choices, without what belongs to the previous sentence or translation.
+    """Return the state after the user's choices, without values that fit only the previous sentence or translation.
 
     Args:
         state, before: the state with and without the choices.
-        just_decoded: whether the "Decoding step by step" page has just decoded the translation; the decoding settings
-            are then kept.
+        just_decoded: whether the "Decoding step by step" page has just decoded the translation; if so, the decoding
+            settings are kept.
     """
     if state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
         if state.target == before.target:
@@ -47,7 +47,7 @@ def _asking_the_same(state: State, before: State | None = None) -> State:
     """Return a copy in which the pages in ASKING explain the predicted token that was chosen on one of them.
 
     Args:
-        before: the state before the choice; None for a state from a URL, in which explicit choices stay.
+        before: the state before the choice; None for a state from a URL, in which explicit choices are kept.
     """
     if state.of(SubjectParams).subject != TRANSLATOR:
         return state
@@ -66,7 +66,7 @@ def _asking_the_same(state: State, before: State | None = None) -> State:
 
 
 def pinned_in_kind(state: State, page: str) -> State:
-    """Return a copy in which pins from a URL, which lack an attention kind, get the kind that the page shows."""
+    """Return a copy that assigns a URL's pins, which have no attention kind, to the kind that the page shows."""
     chosen = state.of(AttentionParams)
     kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
     if kind is None or chosen == chosen.unpinned():

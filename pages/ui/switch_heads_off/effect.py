@@ -1,4 +1,4 @@
-"""Shows the effect of switching heads off: both translations, and the change at every step of the original."""
+"""Shows the effect of switching heads off: both translations, and the change at each of the original's steps."""
 
 import math
 from collections.abc import Callable
@@ -92,7 +92,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         "Both runs read the same translation: the one written with every head on. Below 0, a token became less likely. "
         "The KL divergence also counts changes to tokens that were not written."
         + ("" if first is None else " The vertical line marks the first step at which the new translation differs.")
-        + (f" Bars are means over {effect.draws} draws, the thin lines 95% intervals." if draw_facts else ""),
+        + (f" Bars are means over {effect.draws} draws; thin lines are 95% intervals." if draw_facts else ""),
         help=explain("nats", "KL divergence", "log-probability"),
     )
     show_later_layers(reading, interventions, draws, effect, f"{what}{which}")
@@ -201,9 +201,9 @@ def step_table(effect: Effect) -> pd.DataFrame:
 
     Returns:
         A table with the columns step (1-based), token, before, after, change, kl, tvd and rank. Before and after are
-        the token's log-probabilities in nats; the rank is that with the heads switched off. If several sentences were
-        sampled, ranks are medians and all other values are means. In that case, the columns low and high bound the 95%
-        interval of the change.
+        the token's log-probabilities in nats; the rank is measured with the heads switched off. If several sentences
+        were sampled, ranks are medians and all other values are means. In that case, the columns low and high bound
+        the change's 95% interval.
     """
     trace, scores = effect.before, effect.scores
     interval = mean_over_draws(effect.step_changes) if effect.draws > 1 else None
@@ -266,7 +266,7 @@ def step_chart(
             tooltip=[
                 "token:N",
                 alt.Tooltip(f"{column}:Q", format="+.4f" if signed else ".4f", title=name),
-                alt.Tooltip("rank:Q", title="rank of the token now"),
+                alt.Tooltip("rank:Q", title="the token's new rank"),
             ],
         )
     )

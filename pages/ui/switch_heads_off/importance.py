@@ -33,7 +33,7 @@ from transformer.config import TransformerConfig
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import KINDS, Kind
 
-# Session-state key that is set from the click on the button at the top until the page has scrolled.
+# Session-state key that is set by the button at the top of the page, and removed when the page has scrolled.
 SCROLL_REQUESTED = "_led_to_importance"
 # Scrolls the section's heading to just below the menu bar.
 SCROLL_SCRIPT = """<script>
@@ -157,7 +157,7 @@ def describe_importance(
     agreement = importance.agreement
     description = (
         f"The translation needs {head_name(*heads[worst])} most: without this head, the log-probability changes by "
-        f"**{typeset(changes[worst], '+.2f')}** nats{then or '.'} Without {head_name(*heads[least])} hardly anything "
+        f"**{typeset(changes[worst], '+.2f')}** nats{then or '.'} Without {head_name(*heads[least])}, hardly anything "
         f"changes ({typeset(changes[least], '+.4f')}). For **{likelier} of {len(heads)}** heads, the translation "
         f"is more likely without the head, most of all without {head_name(*heads[best])} "
         f"({typeset(changes[best], '+.2f')}). "
@@ -165,7 +165,7 @@ def describe_importance(
     if not np.isfinite(agreement):
         return description
     return description + (
-        f"Ranked by the gradient's estimate, the heads come {describe_correlation(agreement)}: Spearman's ρ = "
+        f"The gradient's estimate ranks the heads {describe_correlation(agreement)}: Spearman's ρ = "
         f"{typeset(agreement)} "
         f"({len(heads)} heads, this sentence)."
     )

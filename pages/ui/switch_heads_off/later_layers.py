@@ -35,8 +35,8 @@ def show_later_layers(reading: Reading, interventions: Interventions, draws: int
         what,
     )
     st.caption(
-        "Both runs read the same translation. Layers before the first switched head stay as they were; *the "
-        "difference* shows what happens in the layers after it. A head that is off still attends, but its output is "
+        "Both runs read the same translation. Layers before the first switched head do not change; *the difference* "
+        "shows what happens in the layers after it. A head that is off still attends, but its output is "
         "discarded."
     )
     runs, run = reading.runs, EffectRun(reading.run, interventions, draws)

@@ -79,8 +79,8 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
             alt="Log-probability of the translation against the number of heads removed; the table has the numbers.",
         )
     st.caption(
-        "The same translation is scored each time. What replaces a removed head: "
-        f"{MODES[params.mode]}{', the first draw' if params.drawn else ''}. The least important head is the one whose "
+        "The same translation is scored each time. Each removed head is replaced by "
+        f"{MODES[params.mode]}{' (the first draw)' if params.drawn else ''}. The least important head is the one whose "
         "removal, on its own, leaves the translation most likely. That order ignores teamwork: two heads together can "
         "be worth more than each on its own.",
         help=explain("log-probability", "nats"),
@@ -159,7 +159,7 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def removable_steps(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """Return how many heads can be removed before the values, which start with all heads, first fall below `least`."""
+    """Return how many heads can be removed before the values fall below `least`; the first value is with all heads."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
@@ -180,7 +180,7 @@ def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
     if not best:
         return description
     gain = typeset(likeliest[best] - likeliest[0], "+.2f")
-    return f"{description} It is most likely without {best} of them (log-probability {gain} nats)."
+    return f"{description} The translation is most likely without {best} heads (log-probability {gain} nats)."
 
 
 def describe_origin(recorded: RemovalQuality) -> str:
@@ -204,7 +204,7 @@ def describe_quality(recorded: RemovalQuality) -> str:
     random = f"{min(others)} to {max(others)}" if min(others) < max(others) else str(min(others))
     step = min(point.removed for point in recorded.points if point.removed)
     return (
-        f"Over {recorded.pairs} sentences: with all heads the model has BLEU {full_score:.1f}. It keeps 90% of its "
+        f"Over {recorded.pairs} sentences: with all heads, the model scores BLEU {full_score:.1f}. It keeps 90% of its "
         f"BLEU without its **{gone['measured']} least important heads** of {heads} ({gone['gradient']} when ranked by "
         f"gradient, {random} at random; tested in steps of {step})."
     )

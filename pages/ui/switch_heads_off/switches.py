@@ -43,9 +43,9 @@ def pick_heads(reading: Reading) -> Interventions:
             MODES,
             OffParams,
             "mode",
-            help="These are called zero ablation, mean ablation, uniform attention and resample ablation. A later "
-            "layer never received zeros in training. The mean is what it receives on average. The output for another "
-            "sentence is something it could have received; it depends on chance, so several are tried.",
+            help="These are called zero ablation, mean ablation, uniform attention and resample ablation. In training, "
+            "later layers never received zeros. The mean is what they receive on average. They could have received "
+            "the output for another sentence; that output depends on chance, so several sentences are tried.",
         )
     gate.slider(
         "Gate: share of the output kept",

@@ -23,17 +23,17 @@ from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
 READING_HINTS = {
-    "encoder": "Every {source} {size} can look at every other one. Each row is the {size} that looks; its colours say "
+    "encoder": "Every {source} {size} can look at every other one. Each row is the {size} that looks; its colours show "
     "how much it looks at each {size}.",
-    "decoder": "Each row is one step: the {size} that is read, then the one that is predicted from it. A step can look "
-    "back at what was read before, but not ahead: those cells are hatched.",
+    "decoder": "Each row is one step: the {size} that the model reads, then the one that it predicts next. A step can "
+    "look back at what was read before, but not ahead: cells ahead are hatched.",
     "cross": "Each time it writes a {target} {size}, the model looks at the {source} sentence. Each row is one such "
-    "step; its colours say how much it looks at each {source} {size}.",
+    "step; its colours show how much it looks at each {source} {size}.",
 }
 # If more than this share of a head's attention is on one kind of position, the caption says "mostly looks at".
 MIN_MAIN_SHARE = 0.5
-# A caption says "Very focused" if the head's mean row maximum is at least FOCUSED. In addition, its entropy must be
-# at most FOCUSED_ENTROPY, as a fraction of the maximum entropy.
+# A caption says "Very focused" if the head's mean row maximum is at least FOCUSED, and its entropy is at most
+# FOCUSED_ENTROPY times the maximum entropy.
 FOCUSED, FOCUSED_ENTROPY = 0.8, 0.5
 SPREAD_ENTROPY = 0.8
 
@@ -79,7 +79,7 @@ def describe_head(view: View, metrics: HeadMetrics, layer: int, head: int) -> st
 
 
 def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
-    """Return one sentence that says where most of a head's attention goes or, failing that, how focused it is.
+    """Return one sentence that says where most of a head's attention goes or, failing that, how focused the head is.
 
     Args:
         head_pattern: the pattern in the head's weights.
@@ -226,7 +226,7 @@ def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, is_chosen: boo
     else:
         reason = "the most focused head that does not just look at the first token or the end symbol"
     return (
-        ["To look at first: ", link, f", {reason}. "]
+        ["Suggested head: ", link, f", {reason}. "]
         if is_chosen
         else ["This is ", link, f", {reason}. Pick another in the grid. "]
     )

@@ -144,7 +144,7 @@ def effects_lines(
 
 
 def patch_lines(question: PatchingQuestion, interventions: Interventions, *, folder: Path | None) -> str:
-    """Return Python code for a patched run: its choice between the two compared tokens, and its translation.
+    """Return Python code that computes a patched run's choice between the two compared tokens, and its translation.
 
     Args:
         folder: the model's folder.
