@@ -16,7 +16,7 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.text.markup import markdown
 
 reading = read_sentence()
-# The steps below may use another decoding method, so say that this translation is the model's own.
+# The steps below may use another decoding method, so the label states that this translation is the model's own.
 show_translation(reading, label="The model's own translation")
 st.markdown(
     "**Why step by step?** Each new word depends on the words already written, so the model writes one token, reads "

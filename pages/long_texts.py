@@ -25,7 +25,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 st.markdown(
     "**An attention map has one cell for every pair of tokens:** 4,096 tokens need 4,096 × 4,096 = 16.8 million "
     "cells in every head. Two ways out ([Liu et al. 2018](https://arxiv.org/abs/1801.10198)): *local* attention stays "
-    "within a block, *compressed* attention sees everything, three tokens at a time.",
+    "within a block; *compressed* attention sees everything, three tokens at a time.",
     help=explain("local attention", "compressed attention", "token", "attention"),
 )
 PAGE.function(part)()

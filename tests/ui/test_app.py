@@ -402,7 +402,7 @@ def test_page_without_a_chosen_head_opens_at_the_clearest_head_and_says_so(shipp
     assert said[1]["text"] == f"layer {telling.layer + 1}, head {telling.head + 1}" and telling.name in said[2]
     chosen = opened(page, text=text, layer="1", head="1")
     assert headers(chosen)[0]["asked"]["choice"]["layer"] == 0 == headers(chosen)[0]["asked"]["choice"]["head"]
-    assert any(parts[0].startswith("To look at first: ") for parts in paragraphs(chosen))
+    assert any(parts[0].startswith("Suggested head: ") for parts in paragraphs(chosen))
 
 
 def test_changing_the_colour_metric_keeps_the_chosen_head():

@@ -116,9 +116,9 @@ def test_choosing_a_task_shows_its_recording_or_an_untrained_model():
 def test_settings_of_the_recorded_training_run_can_be_copied():
     test = opened(PAGE, text="x", lab_task="addition-reversed")
     run = recorded_run("addition-reversed")
-    assert film(test)["id"] == "recorded addition-reversed" and "The recorded training has 4 heads" in texts(test)
+    assert film(test)["id"] == "recorded addition-reversed" and "The recorded training uses 4 heads" in texts(test)
     test.button("lab_as_recorded").click().run()
-    assert healthy(test) and "The recorded training has" not in texts(test)
+    assert healthy(test) and "The recorded training uses" not in texts(test)
     assert test.number_input("lab_heads").value == 4 and test.number_input("lab_steps").value == run.config.steps
     assert session_config(test) == run.config
     assert "lab_as_recorded" not in [button.key for button in opened(PAGE, text="x").button], "reverse has them already"

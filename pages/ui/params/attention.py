@@ -12,8 +12,8 @@ SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "squa
 LOOKS = ("map", "lines")
 PALETTES = ("viridis", "cividis", "magma", "paper")
 MAX_THRESHOLD = 50
-# Upper limit for indices: more than the layers, heads or tokens of any supported model, and more than the frames
-# in 30 seconds of audio.
+# Upper limit for indices, larger than the number of layers, heads or tokens in any supported model, and than the number
+# of frames in 30 seconds of audio.
 MAX_INDEX = 9_999
 # Maximum length of a list of indices.
 MAX_COUNT = 999
@@ -73,7 +73,7 @@ class AttentionParams(Params):
         return replace(self, layer=min(max(self.layer, 0), layers - 1), head=min(max(self.head, 0), heads - 1))
 
     def or_at(self, layer: int, head: int) -> Self:
-        """Return a copy with the given head as the default, used only if the user has not chosen a head."""
+        """Return a copy with the given head, unless the user has chosen one."""
         return self if self.chosen else replace(self, layer=layer, head=head)
 
     def unchosen(self) -> Self:

@@ -143,7 +143,7 @@ def parsed(
 class Params:
     """Base class of all URL parameters; defining a subclass registers it.
 
-    Define fields with the functions of this module, such as `one_of` and `integer`. A subclass gives the prefix of its
+    Define fields with the functions of this module, such as `one_of` and `integer`. A subclass defines the prefix of its
     query parameters: `class CompareParams(Params, prefix="compare_")`.
 
     Attributes:

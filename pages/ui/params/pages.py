@@ -152,7 +152,7 @@ _PAGES = (
         "How it came about",
         "Ask",
         "Follow a predicted token back through heads and networks, and cut a path to test it.",
-        "the exact graph of a predicted token: which word, head and network passed it on; paths cut and measured; "
+        "the exact graph of a predicted token: which words, heads and networks produced it; paths cut and measured; "
         "why a head looks at a word; for the translator or a language model",
         parts={
             "graph": Part("The graph", "graph.show_graph"),

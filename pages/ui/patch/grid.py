@@ -240,7 +240,7 @@ def _pick(pair: PatchingPair, site: PatchSite, columns: dict[int, int], cell: tu
 def _show_box(
     label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int
 ) -> None:
-    """Show a selection box for one field of the patch; changing it keeps the remaining fields as shown on the page."""
+    """Show a selection box for one field of the patch; a change keeps the values shown for the other fields."""
     key = key_for(f"patch_{field}", choices.values())
 
     def store() -> None:

@@ -112,7 +112,7 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
 
 
 def _applicable_patches(pair: PatchingPair) -> Patches:
-    """Return the kept patches that can be applied in both directions; those in the URL may not fit the sentences."""
+    """Return the kept patches that can be applied in both directions; patches in a URL may not fit the sentences."""
     applicable = []
     for patch in session.params(PatchParams).kept.patches:
         with suppress(InterventionError):
@@ -123,7 +123,7 @@ def _applicable_patches(pair: PatchingPair) -> Patches:
 
 
 def _combined(patch: ChosenPatch, kept: Patches) -> ChosenPatch:
-    """Return the chosen and the kept patches together; if both patch a place, only the chosen patch counts."""
+    """Return the chosen and the kept patches together; if both patch the same place, only the chosen patch counts."""
     others = tuple(each for each in kept if each[0] not in dict(patch.patches))
     if not others:
         return patch
@@ -167,7 +167,7 @@ def _continuation(question: PatchingQuestion, interventions: Interventions) -> C
 
 
 def describe_effect(pair: PatchingPair, patch: ChosenPatch, direction: Direction) -> str:
-    """Return Markdown that says how far a patch moves the choice between the two tokens, for one direction."""
+    """Return Markdown that describes how far a patch moves the choice between the two tokens, for one direction."""
     question, patches, _ = _in_direction(pair, patch, direction)
     contrasts = pair.reading.runs.get(PatchRun(question, patches))
     run, patched, other = (

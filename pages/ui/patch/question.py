@@ -56,7 +56,7 @@ class PatchingPair:
 
 
 def pick_question(reading: Reading) -> PatchingPair:
-    """Show controls for sentence B, the step and the two tokens, and say how far the sentences differ at that step."""
+    """Show controls for sentence B, the step and the two tokens, and state how far the sentences differ at that step."""
     text, target = reading.trace.source_text, tuple(token.id for token in reading.trace.predicted_tokens)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = _pick_other(text)
@@ -97,7 +97,7 @@ def pick_question(reading: Reading) -> PatchingPair:
 
 
 def _pick_other(text: str) -> str:
-    """Show the box for sentence B, which at first contains A's partner in `PAIRS`, or else sentence A itself."""
+    """Show the box for sentence B; by default, it contains A's partner in `PAIRS` or, without a partner, sentence A."""
     partner = next(
         (example.b if text == example.a else example.a for example in PAIRS if text in (example.a, example.b)), text
     )
@@ -134,7 +134,7 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
         on_change=lambda: _store_step(st.session_state[key]),
         help="Up to this step, the model reads A's translation for both sentences. In brackets: how much A and B "
         "differ in their choice, in nats. By default, the page shows the step with the largest difference at which "
-        "A and B prefer different tokens, apart from steps that translate the changed word.",
+        "A and B prefer different tokens. Steps that translate the changed word are left out.",
     )
     return question
 
@@ -167,7 +167,7 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestio
 
 
 def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
-    """Return Markdown that says which of the two tokens the model prefers with each sentence, and by how many nats."""
+    """Return Markdown that names the token that the model prefers with each sentence, and by how many nats."""
     names, both = [pair.token_markdown(0), pair.token_markdown(1)], (contrasts.run, contrasts.other)
     first, second = (" to ".join(names if value >= 0 else names[::-1]) for value in both)
     run, other = (f"{abs(value):.2f}" for value in both)

@@ -47,8 +47,8 @@ def show_runs(
         _drop(st.session_state[KEY].get("dropped"), site, [len(rows), *map(len, labels)])
 
     st.markdown(
-        "**Or drag a cell onto the other run.** Dropping B's value onto A tests whether A needs its own value. Dropping "
-        "A's value onto B tests whether A's value is enough."
+        "**Or drag a cell onto the other run.** Dropping B's value onto A tests whether A needs its own value. "
+        "Dropping A's value onto B tests whether A's value is enough."
     )
     draw_runs(
         key=KEY,
@@ -72,7 +72,7 @@ def _drop(message: object, site: PatchSite, sizes: list[int]) -> None:
 
     Args:
         message: the browser's message.
-        sizes: the number of rows, of A's columns and of B's columns.
+        sizes: the numbers of rows, A's columns and B's columns.
     """
     names = ("run", "row", "column", "onto")
     if not isinstance(message, dict) or any(type(message.get(name)) is not int for name in names):

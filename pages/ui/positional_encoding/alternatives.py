@@ -22,7 +22,7 @@ from transformer.model.linear_biases import biases, slopes
 from transformer.model.sinusoids import sinusoids
 from transformer.values.weights import Weights
 
-# The head with the steepest slope.
+# The first head has the steepest slope.
 SHOWN_HEAD = 0
 LEARNED_TABLE = "source_positions.table"
 

@@ -82,7 +82,7 @@ def show_curves() -> None:
 
 
 def _show_model(ours: TransformerConfig, width: int) -> None:
-    """Say whether the curves are those of the loaded model; if not, offer a button that sets the model's width."""
+    """State whether the curves are those of the loaded model; if not, show a button that sets the model's width."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:

@@ -148,7 +148,7 @@ def new_words(runs: list[ShuffledRun]) -> str:
 
 
 def _describe_changes(runs: list[ShuffledRun]) -> str:
-    """Return Markdown that says how the translations and the original translation's log-probability change."""
+    """Return Markdown that describes how the translations and the original translation's log-probability change."""
     changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
     sentences = [
         f"**{len(changed)} of {len(runs) - 1}** changes lead to a different translation."
@@ -181,7 +181,7 @@ def describe_ratio(nats: float) -> str:
 
 
 def _describe_bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
-    """Return Markdown that says how far shuffling changes the encoder's attention, with and without positions."""
+    """Return Markdown that states how far shuffling changes the encoder's attention, with and without positions."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
     words = word_groups(typed.source_tokens, typed.source_text)
     moved = moved_tokens(typed.source_tokens, shuffled.source_tokens, words, mixed.order)

@@ -15,7 +15,7 @@ from pages.ui.state import session
 from pages.ui.text.sentence_list import MAX_BYTES, SentenceList, sentences_in
 
 KEY = "sentence_list"
-# Session-state key that counts how often the user has opened the dialog.
+# Session-state key of a counter for how often the user has opened the dialog.
 DIALOG_REQUESTS = "_my_sentences_asked"
 
 draw_list = component("sentence_list/sentence_list")

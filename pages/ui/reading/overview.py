@@ -60,7 +60,7 @@ def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> Atte
 
 
 def story(reading: Reading) -> Story:
-    """Return the strongest links of each word in the sentence and its translation, and the word to select by default."""
+    """Return the strongest links of each word in the sentence and its translation, and the default word to select."""
     trace, languages = reading.trace, reading.languages
     links = by_word(word_links(trace, {kind: reading.metrics(kind) for kind in PAGES}))
     numbers: dict[WordLink, int] = {}

@@ -131,7 +131,7 @@ def describe_differences(a: str, b: str) -> str:
 
 
 def describe_looks(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
-    """Return Markdown that says where a head looks from `word` in each sentence; "" if a map lacks that word's row."""
+    """Return Markdown about where a head looks from `word` in each sentence; "" if a map lacks that word's row."""
     sentences = []
     for name, view in views.items():
         rows = [covered_text(tokens, view.axes.row_text).strip(".,;:!?").lower() for tokens in view.axes.rows]

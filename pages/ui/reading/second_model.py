@@ -81,7 +81,7 @@ class TwoModels:
         return shuffled_similarity(self.similarity, self.match, self.heads[1])
 
     def show_head(self, choice: AttentionParams) -> None:
-        """Say which head of the second model matches the chosen head, and show both attention maps."""
+        """Describe which head of the second model matches the chosen head, and show both attention maps."""
         at = choice.layer * self.heads[0] + choice.head
         st.markdown(self._describe_head(at))
         places = [divmod(number, count) for number, count in zip((at, int(self.shown[at])), self.heads, strict=True)]

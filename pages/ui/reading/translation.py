@@ -14,8 +14,8 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
 
-# Session-state key that counts the translations entered by the user. The count is part of the box's widget key, so a
-# new count closes the box.
+# Session-state key for the number of translations that the user has entered. This number is part of the box's widget
+# key, so a new number closes the box.
 OWN_TRANSLATION = "another_translation"
 # Shown in place of a translation without tokens.
 EMPTY_TRANSLATION = "*(nothing: the end symbol came first)*"

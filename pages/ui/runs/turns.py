@@ -55,7 +55,7 @@ class Turns:
 
     @contextmanager
     def with_priority(self) -> Iterator[None]:
-        """Context manager for a turn that goes before waiting threads, except those that called this earlier."""
+        """Context manager for a turn ahead of all waiting threads, except those that also have priority."""
         with ExitStack() as turn:
             self._begin(_Request(None, None, early=True))
             turn.push(self.__exit__)

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.ui.server.opening import arrange_document
 
-# A path below Streamlit's folder of static files, so that proxies that cache static files also cache these.
+# The scripts' path is below that of Streamlit's static files, so that proxies that cache static files cache them too.
 FOLDER = "/static/atlas/"
 CACHE_FOREVER = {"Cache-Control": "public, immutable, max-age=31536000"}
 # HTML documents whose path contains one of these strings must not be changed.

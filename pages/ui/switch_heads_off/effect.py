@@ -145,7 +145,7 @@ def describe_effect(
     given: bool,
     head_name: Callable[[Kind, int, int], str] = head_title,
 ) -> str:
-    """Return Markdown that says how the translation and its probability change.
+    """Return Markdown that describes how the translation and its probability change.
 
     Args:
         given: whether the user entered the translation.

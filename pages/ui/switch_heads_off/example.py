@@ -15,7 +15,7 @@ ACCEPTED = "_off_example"
 
 
 def show_example(reading: Reading) -> None:
-    """Offer an example while all heads are on; otherwise say which heads are off, and offer to switch them on again.
+    """Offer an example while all heads are on; otherwise name the heads that are off, and offer to switch them on.
 
     A row is shown in both cases, so that the maps below do not jump when heads are switched.
     """

@@ -145,7 +145,7 @@ def describe_importance(
     head_name: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
-    """Return Markdown that names the most and least important heads, and says how good the gradient's estimate is.
+    """Return Markdown that names the most and least important heads, and rates the gradient's estimate.
 
     Args:
         head_name: returns a head's name.

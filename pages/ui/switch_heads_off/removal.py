@@ -165,7 +165,7 @@ def removable_steps(values: Sequence[float] | np.ndarray, least: float) -> int:
 
 
 def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
-    """Return Markdown that says how many heads can be removed before the translation becomes half as likely."""
+    """Return Markdown that states how many heads can be removed before the translation becomes half as likely."""
     gone = {
         name: removable_steps(curve.log_probs, curve.log_probs[0] - HALF_PROBABILITY) for name, curve in curves.items()
     }
@@ -180,11 +180,11 @@ def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
     if not best:
         return description
     gain = typeset(likeliest[best] - likeliest[0], "+.2f")
-    return f"{description} The translation is most likely without {best} heads (log-probability {gain} nats)."
+    return f"{description} The translation is most likely without {best} of the heads (log-probability {gain} nats)."
 
 
 def describe_origin(recorded: RemovalQuality) -> str:
-    """Return Markdown that says how the recorded scores were measured."""
+    """Return Markdown that describes how the recorded scores were measured."""
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
         f"({markdown(recorded.data)}), compared with human translations; removed heads output zeros. Heads are "
@@ -194,7 +194,7 @@ def describe_origin(recorded: RemovalQuality) -> str:
 
 
 def describe_quality(recorded: RemovalQuality) -> str:
-    """Return Markdown that says how many heads can be removed while BLEU stays above 90% of its value."""
+    """Return Markdown that states how many heads can be removed while BLEU stays above 90% of its value."""
     gone, full_score, heads = {}, 0.0, 0
     for order in dict.fromkeys(point.order for point in recorded.points):
         points = [point for point in recorded.points if point.order == order]

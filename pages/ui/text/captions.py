@@ -32,8 +32,8 @@ READING_HINTS = {
 }
 # If more than this share of a head's attention is on one kind of position, the caption says "mostly looks at".
 MIN_MAIN_SHARE = 0.5
-# A caption says "Very focused" if the head's mean row maximum is at least FOCUSED, and its entropy is at most
-# FOCUSED_ENTROPY times the maximum entropy.
+# "Very focused" requires a mean row maximum of at least FOCUSED, and an entropy of at most FOCUSED_ENTROPY times the
+# maximum entropy.
 FOCUSED, FOCUSED_ENTROPY = 0.8, 0.5
 SPREAD_ENTROPY = 0.8
 
@@ -79,7 +79,7 @@ def describe_head(view: View, metrics: HeadMetrics, layer: int, head: int) -> st
 
 
 def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
-    """Return one sentence that says where most of a head's attention goes or, failing that, how focused the head is.
+    """Return one sentence about where most of a head's attention goes or, if there is no such place, how focused it is.
 
     Args:
         head_pattern: the pattern in the head's weights.
@@ -128,7 +128,7 @@ def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], con
 
 
 def _describe_oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
-    """Return Markdown sentences about rows in which a head does not behave as its name says."""
+    """Return Markdown sentences about rows in which a head does not behave as its name suggests."""
     names = head_names(metrics)[layer][head]
     if "alignment" not in names:
         for name in names:

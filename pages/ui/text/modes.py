@@ -1,4 +1,4 @@
-"""Display names of the modes, which say what replaces the output of a head that is off."""
+"""Display names of the modes; a mode determines what replaces the output of a head that is off."""
 
 from transformer.values.interventions import Mode
 

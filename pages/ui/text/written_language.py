@@ -28,8 +28,8 @@ OTHER_LANGUAGES = {
     "pl": "jest nie się na to jak z",
 }
 FUNCTION_WORDS = {code: words_of(words) - ENGLISH for code, words in OTHER_LANGUAGES.items()}
-# Language codes by the first word of a letter's Unicode name. A script shared by several languages
-# has the most common one.
+# Maps the first word of a letter's Unicode name to a language code. A script shared by several languages maps to the
+# most common one.
 SCRIPTS = {
     "CJK": "zh",
     "HIRAGANA": "ja",
@@ -73,7 +73,7 @@ def foreign_language(words: Sequence[str], letters: Sequence[str]) -> str:
         # A tie is inconclusive, because words such as "la" belong to several languages.
         return max(counts, key=lambda code: counts[code]) if first > second else ""
     if scripts["HIRAGANA"] + scripts["KATAKANA"]:
-        # Checked before Chinese, because Japanese text also contains Chinese characters.
+        # Check for Japanese before Chinese, because Japanese text also contains Chinese characters.
         return "ja"
     for code, letters_of_language in LETTERS.items():
         if set(letters_of_language) & set("".join(letters).lower()):

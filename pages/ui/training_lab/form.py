@@ -63,7 +63,7 @@ def show_recorded_settings(config: TaskConfig) -> None:
         return
     settings = settings_of(config, params)
     description = (
-        f"The recorded training has {config.heads} heads, {config.items:,} items per step, {config.steps:,} steps, "
+        f"The recorded training uses {config.heads} heads, {config.items:,} items per step, {config.steps:,} steps, "
         f"and a learning rate of {config.learning_rate:g} after {config.warmup} steps of warm-up"
     )
     if settings is None:

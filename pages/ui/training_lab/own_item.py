@@ -17,7 +17,7 @@ from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import Kind
 
-# Session-state key of an invalid item and the task that it was typed for, so that the box keeps the item.
+# Session-state key that stores an invalid item and its task, so that the box still shows the item.
 TYPED_ITEM = "_typed_item"
 # Session-state key of the last answer and of the values that determine the answer.
 LAST_ANSWER = "_answered"
@@ -99,7 +99,7 @@ def describe_answer(task_answer: TaskAnswer, run: TaskRun, snapshot: Snapshot) -
     if task_answer.is_right:
         verdict = ":green-background[right]"
     elif not task_answer.ended:
-        verdict = f":red-background[wrong]: it does not stop; the right answer is **{markdown(right)}**"
+        verdict = f":red-background[wrong]: the model does not stop; the right answer is **{markdown(right)}**"
     else:
         verdict = f":red-background[wrong]: the right answer is **{markdown(right)}**"
     tokens = (*task_answer.written, *([END] if task_answer.ended else []))

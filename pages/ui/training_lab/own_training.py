@@ -15,13 +15,13 @@ from transformer.errors import TaskError
 from transformer.serving.server_process import tune_process
 from transformer.tasks.run import TaskRun
 
-# Length of a time slice, during which no user's sentence is translated, and interval between the starts
-# of two slices, in seconds.
+# In seconds: the length of a time slice, and the interval between the starts of two slices. No sentence is
+# translated during a slice.
 SLICE_SECONDS = 0.15
 SLICE_INTERVAL = 0.2
 TAB = "_tab"
-# Session-state keys: the number of training runs that the user has begun, which identifies the latest one, and whether
-# a training run should exist.
+# Session-state keys. NUMBER counts the user's training runs, and so identifies the latest one. START_TIME is set while
+# the user should have a training run.
 NUMBER = "_training_number"
 START_TIME = "_training_begun"
 # Session-state key of the error that stopped the training run, if any.
@@ -203,6 +203,6 @@ def show_made_room() -> None:
     if st.session_state.get(START_TIME) and TRAININGS.of(_tab()) is None:
         st.session_state.pop(START_TIME)
         st.info(
-            f"Your training run was dropped to make room, because this server keeps {MAX_TRAININGS} of them. The same "
+            f"Your training run was dropped to make room, because this server keeps at most {MAX_TRAININGS}. The same "
             "settings give the same result."
         )

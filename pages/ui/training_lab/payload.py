@@ -23,7 +23,7 @@ MAX_POINTS = 300
 def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any]) -> bytes:
     """Encode a training run as a message in the format of `attention_atlas.browser.wire`.
 
-    The message's array has one row per snapshot, which holds the attention weights of all kinds in turn.
+    Each row of the message's array contains the attention weights of one snapshot, kind by kind.
 
     Args:
         run: the training run so far.
@@ -105,7 +105,7 @@ def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
 
 
 def points(losses: np.ndarray) -> list[list[float]]:
-    """Reduce a loss curve to at most MAX_POINTS points, each the middle step and mean loss of an equal part."""
+    """Split a loss curve into at most MAX_POINTS equal parts; return each part's middle step and mean loss."""
     parts = np.array_split(losses.astype(np.float64), min(len(losses), MAX_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
     return [

@@ -61,8 +61,8 @@ def describe_spectrum(run: TaskRun) -> str:
     return (
         f"The bars are the Fourier spectrum of the numbers’ embeddings: each of the {run.config.d_model} columns "
         "is a sum of waves over the numbers. In random embeddings, all frequencies are about equal: at step 0, the "
-        f"five largest have {before:.0%} of the squared norm. At step {last.step:,}, the five largest are "
-        f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}."
+        f"five largest account for {before:.0%} of the squared norm. At step {last.step:,}, the five largest are "
+        f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and account for {after:.0%}."
     )
 
 

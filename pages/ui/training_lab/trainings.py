@@ -29,7 +29,7 @@ class Training:
     """A training run, and whether it should continue.
 
     Attributes:
-        trainer: the trainer, which holds the model.
+        trainer: the trainer, which contains the model.
         running: whether to continue in the next time slice.
         number: a serial number; training runs with smaller numbers were started earlier.
         asked: the time of the last request for a time slice, in seconds.
@@ -60,7 +60,7 @@ class Trainings:
     ) -> None:
         self.max_active, self.limit, self.patience = max_active, limit, patience
         self._clock = clock
-        # Ordered by the time of the last view, oldest first.
+        # The runs are ordered by the time of their last view, oldest first.
         self._all: WeakKeyDictionary[BrowserTab, Training] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._started = 0
@@ -97,7 +97,7 @@ class Trainings:
             training.running, training.number, training.asked = True, self._started, self._clock()
 
     def is_active(self, training: Training) -> bool:
-        """Return whether a training run may take a time slice: only the `max_active` earliest running ones may."""
+        """Return whether a training run gets time slices: it must be among the `max_active` earliest running ones."""
         with self._lock:
             training.asked = self._clock()
             running = sorted(each.number for each in self._all.values() if self._runs(each))

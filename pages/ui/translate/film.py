@@ -24,7 +24,7 @@ draw_film = figure_component("sentence_film/sentence_film")
 
 
 def show_film(reading: Reading, word: int) -> OpenedPage:
-    """Show the animation with a download button, and return the link that the user clicks in the animation.
+    """Show the animation with a download button, and return the page that the user opens from the animation.
 
     Args:
         word: the source word to follow, as in `sentence_film`.

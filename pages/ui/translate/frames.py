@@ -67,7 +67,7 @@ FRAMES = {
     ),
     "layers": (
         "Layer upon layer",
-        "{heads} heads and a feed-forward network make a layer. {layers} layers follow each "
+        "{heads} heads and a feed-forward network make up a layer. {layers} layers follow each "
         "other, and each adds to the vector of {it}.",
         "compare_heads",
         "compare_part=layers&compare_kind=encoder&compare_row={position}&words=false",
@@ -112,7 +112,7 @@ LINES = {
     "scores": "Score of each token",
     "weights": "Weight of each token",
     "value": "Value of {token}, whose weight is {share}",
-    "output": "All values times their weights, added up: what {token} gets",
+    "output": "All values times their weights, added up: the head's output for {token}",
     "similarity": "Similarity of the vector after each layer to the first vector (1: same direction)",
     "probabilities": "Probability",
 }
@@ -183,7 +183,7 @@ def film_frames(
         else:
             label = labels[of][at] if shown.at is None else entry_label(vocabulary, int(shown.at[at]))
             label = label if shown.name == "ids" else label_without_space(label)
-        # A word has the key of its first token, so that the token's animation starts at the word's place.
+        # A word uses its first token's key, so that the token's animation starts at the word's position.
         found = {"key": f"source-{words.rows[at][0]}" if of == "words" else f"{of}-{at}", "label": label}
         if shown.allowed is not None and not shown.allowed[at]:
             return {**found, "number": "masked", "mark": "masked"}

@@ -87,7 +87,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
     """Return a table with one row per pair of methods.
 
     Columns include Kendall's tau, the number of ranked words, and the largest tau that chance can explain. Another
-    column says whether the two methods rank the same word first.
+    column states whether the two methods rank the same word first.
     """
     return pd.DataFrame(
         {
@@ -102,13 +102,13 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
 
 
 def describe_conclusions(question: AttributionQuestion, agreed: Agreement, scored: Sequence[Attribution]) -> str:
-    """Return Markdown that says which conclusions the methods' agreement allows, and which it does not."""
+    """Return Markdown that states which conclusions the methods' agreement allows, and which it does not."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
     alike, opposed = int((beyond & (taus > 0)).sum()), int((beyond & (taus < 0)).sum())
     size, number = question.size, len(agreed.columns)
     parts = [
-        f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than chance would"
+        f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than by chance"
         + (f", {opposed} in more or less the reverse order" if opposed else "")
         + f"; the order of the other {len(taus) - alike - opposed} could be chance."
     ]
@@ -126,14 +126,14 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
             parts.append(
                 f"**What you may conclude:** without **{label_markdown(question.source_labels[best])}**, {measure} of "
                 f"{question.explained} is {scores[best]:.2f} nats lower, a larger drop than without any other {size}. "
-                f"That was measured, and {same} of the {len(scored) - 1} other methods rank the same one first."
+                f"That was measured, and {same} of the {len(scored) - 1} other methods rank the same {size} first."
             )
         else:
             parts.append(f"**What you may conclude:** {question.explained} does not depend on any {size} alone.")
     parts.append(
         "**What you may not conclude:** that a bright cell of attention was the cause, or that a method is right "
-        "because another agrees with it. The methods ask different questions. Erasure asks only one of them, so it is "
-        "not the truth either."
+        "because another agrees with it. The methods answer different questions. Erasure answers only one of them, so "
+        "it is not the truth either."
     )
     return "\n\n".join(parts)
 
@@ -178,8 +178,8 @@ def _show_deletion(reading: Reading, question: AttributionQuestion, scored: Sequ
         st.markdown(describe_faithfulness(chosen, curves[chosen]))
         show_table(table, "mattered_areas", digits=2)
         st.caption(
-            "An area is the mean height of a curve, in nats. “Below random” says how much lower the method's curve is "
-            "than 8 random ones: the mean, smallest and largest difference."
+            "An area is the mean height of a curve, in nats. “Below random” shows how far the method's curve is below "
+            "8 random ones: the mean, smallest and largest difference."
             + ("" if len(curves) > 1 else " Because the sentence is long, only the chosen method is measured."),
             help=explain("log-probability", "nats"),
         )
@@ -234,16 +234,16 @@ def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt
 
 
 def describe_faithfulness(method: Method, curves: DeletionCurves) -> str:
-    """Return Markdown that says whether a method's deletion order lowers the score more than random orders do."""
+    """Return Markdown that states whether a method's deletion order lowers the score more than random orders do."""
     below = curves.below_random
     if below.min() > 0:
         verdict = f"is on average lower than in each of {len(below)} random orders, by {below.mean():.2f} nats"
     elif below.max() < 0:
         verdict = f"is on average higher than in each of {len(below)} random orders: it picks the wrong words here"
     else:
-        verdict = f"does no better than {len(below)} random orders could"
+        verdict = f"does not differ clearly from {len(below)} random orders"
     return (
-        f"In the order of **{title(method)}** the curve {verdict}. From {typeset(curves.best_first[0])} it goes to "
-        f"{typeset(curves.best_first[1])} with the first deletion and to {typeset(curves.best_first[-1])} with the "
-        "last."
+        f"In the order of **{title(method)}**, the curve {verdict}. It starts at {typeset(curves.best_first[0])}, and "
+        f"is at {typeset(curves.best_first[1])} after the first deletion and at {typeset(curves.best_first[-1])} after "
+        "the last."
     )

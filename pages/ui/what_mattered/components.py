@@ -54,7 +54,7 @@ def show_components(reading: Reading) -> None:
     first = table.iloc[0]
     with main_figure(
         f"Who wrote {question.explained}? {markdown(reading.trace.source_text)}",
-        f"Most for it: {first.component}, {typeset(first.score, '+.2f')}; all bars add up to the logit",
+        f"Largest contribution: {first.component}, {typeset(first.score, '+.2f')}; all bars add up to the logit",
     ):
         show_heads_chart(
             lambda large: component_chart(
@@ -131,7 +131,7 @@ def component_chart(table: pd.DataFrame) -> alt.Chart:
         .mark_bar(cursor="pointer")
         .encode(
             y=alt.Y("at:O", title=None, axis=axis),
-            x=alt.X("score:Q", title="what it adds to the logit", axis=alt.Axis(**{**AXIS, "grid": True})),
+            x=alt.X("score:Q", title="contribution to the logit", axis=alt.Axis(**{**AXIS, "grid": True})),
             color=series_colour("group", _colours(), columns=3, symbolLimit=0),
             tooltip=["component:N", alt.Tooltip("score:Q", format=".4f")],
         )
@@ -169,10 +169,10 @@ def describe_components(
     first, last = table.iloc[0], table.iloc[-1]
     return (
         f"{question.explained[0].upper()}{question.explained[1:]}: the {len(table)} components add up to "
-        f"**{typeset(summed)}**, which is the {what} (to within {typeset(abs(summed - total), '.0e')}). The most for "
-        f"it comes from {component_name(first)} ({typeset(first.score, '+.2f')})"
+        f"**{typeset(summed)}**, which is the {what} (to within {typeset(abs(summed - total), '.0e')}). The largest "
+        f"contribution comes from {component_name(first)} ({typeset(first.score, '+.2f')})"
         + (
-            f", the most against it from {component_name(last)} ({typeset(last.score, '+.2f')})"
+            f", the most negative one from {component_name(last)} ({typeset(last.score, '+.2f')})"
             if last.score < 0
             else ""
         )
@@ -201,7 +201,7 @@ def _group(component: Component) -> str:
 
 
 def _kind_name(kind: str) -> str:
-    """Return the display name of a decoder component's kind; the pages call self-attention masked attention."""
+    """Return the display name of a decoder component's kind, such as "masked attention" for self-attention."""
     name = kind.removesuffix(" head").replace("cross-attention", "cross attention")
     return name.replace("self-attention", "masked attention")
 

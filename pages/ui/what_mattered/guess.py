@@ -90,10 +90,10 @@ def show_guess(reading: Reading) -> None:
             "when the word is hidden.",
         )
     st.caption(
-        "These are two experiments. In one, the word is *hidden* from all others in every layer, while its place "
+        "These are two experiments. In one, the word is *hidden* from all others in every layer, while its position "
         "stays. Erasure measures exactly this, so erasure picks the winner by definition. In the other, the sentence "
-        "is *typed* again without the word; this is done only for words that you or a method picked. Both say how much "
-        "less likely the translation of the whole sentence becomes.",
+        "is *typed* again without the word; this is done only for words that you or a method picked. Both measure how "
+        "much less likely the translation of the whole sentence becomes.",
         help=explain("log-probability", "nats"),
     )
     save_buttons(
@@ -154,7 +154,7 @@ def describe_winner(
     ranked: Sequence[int],
     typed: Mapping[int, Retyping],
 ) -> str:
-    """Return Markdown that says which word is the right answer, who picked it, and how the user's word compares."""
+    """Return Markdown that names the right answer and who picked it, and compares the user's word with it."""
     places = _ranks(costs, ranked)
     best = min(places, key=lambda column: places[column])
     right = [name for name in answers.get(best, ()) if name != USER]

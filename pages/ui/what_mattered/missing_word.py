@@ -8,7 +8,7 @@ from transformer.attribution.attribution import whole_sentence
 from transformer.running.runs.attribution import AttributionRun
 
 MIN_WORDS = 2
-QUESTION_TEXT = "Without which one word would the translation change most?"
+QUESTION_TEXT = "Which word's removal would change the translation most?"
 
 
 def missing_word(reading: Reading) -> Bet | None:

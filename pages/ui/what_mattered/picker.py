@@ -78,7 +78,7 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 
 def _default_word(reading: Reading, *, words: bool) -> Group:
-    """Return the word that the page explains at first: one for which attention weights and erasure disagree.
+    """Return the word that the page explains by default: one for which attention weights and erasure disagree.
 
     For a long sentence, ALTI+ replaces erasure, because erasure needs many model runs.
     """

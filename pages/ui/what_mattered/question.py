@@ -105,8 +105,7 @@ def question_of(
     target = whole_sentence(trace) if is_whole else Target(group)
     groups = named = word_groups(trace, words=words)
     if other != NOTHING:
-        # A candidate replaces a single token, so the question is about the word's first
-        # token, which determines the word.
+        # A candidate is a single token, so it is compared with the word's first token.
         target, named = Target(group[:1], (other,)), tuple(each[:1] for each in groups)
     last = max(target.positions)
     _, prefix = token_groups(trace, words=words)

@@ -47,13 +47,14 @@ def show_recorded_agreement(translator: Translator) -> None:
             ),
             key="mattered_many",
             sentence="",
-            alt="Mean of Kendall's tau over many sentences, of every pair of methods; the table has the numbers.",
+            alt="Mean Kendall's tau of every pair of methods over many sentences; the table has the numbers.",
         )
     with words:
         st.markdown(describe_recorded_agreement(recorded))
         st.caption(
             f"From the model's own translation of each of {recorded.sentences} sentences, one word is drawn at random. "
-            f"Every method ranks the {translator.languages.source.name} words for it, {recorded.words:.1f} on average. "
+            f"Every method ranks the {translator.languages.source.name} words for this word, {recorded.words:.1f} on "
+            "average. "
             "Each cell is the mean of Kendall's tau; it is grey where its 95% interval (bootstrap over sentences) "
             f"includes 0. Computed by `{recording.command}`."
         )
@@ -95,7 +96,7 @@ def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
         f"weights put the same word first as erasure in **{first.mean[weights, erasure]:.0%}** of the sentences "
         f"({first.low[weights, erasure]:.0%} to {first.high[weights, erasure]:.0%}).\n\n**What you may not "
         "conclude:** that a method is right because it agrees more. The methods built from attention share their "
-        "ingredients, and erasure asks only one of several questions."
+        "ingredients, and erasure answers only one of several questions."
     )
 
 

@@ -69,10 +69,10 @@ def show_sides(reading: Reading) -> None:
         )
     st.caption(
         f"The lines show which share of each step came from the {source} sentence; the rest came from the {target} "
-        "already written. Of scores with a sign, only the magnitude counts. The methods measure differently, so "
+        "already written. For signed scores, only the magnitude counts. The methods measure differently, so "
         "compare points on one line, not different lines. Where a line falls, the model leans on its own words, as it "
-        "does when it makes something up (Ferrando et al. 2022; Voita et al. 2021). Rollout has no line: by definition "
-        "it counts half of every layer, so its share is the same at every step."
+        "does when it makes something up (Ferrando et al. 2022; Voita et al. 2021). Rollout has no line, because "
+        "by definition its share is the same at every step."
     )
     if reading.languages.target.name == LANGUAGES.target.name:
         _show_wrong_beginning(reading)
@@ -175,7 +175,7 @@ def _show_wrong_beginning(reading: Reading) -> None:
     else:
         st.caption(
             "The model has to begin with these words, which have nothing to do with the sentence, and then continues "
-            "by itself. All pages then show that translation; a button above takes you back to the model's own."
+            "on its own. All pages then show that translation; a button above takes you back to the model's own."
         )
 
 

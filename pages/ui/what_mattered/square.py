@@ -15,7 +15,7 @@ from transformer.attribution.attribution import Method
 
 
 def pair_columns(methods: Sequence[Method]) -> dict[str, np.ndarray]:
-    """Return a table's columns that name each pair of methods, and its row and column in the square, from 1."""
+    """Return table columns with the methods of each pair, and the pair's 1-based row and column in the square."""
     rows, columns = np.indices((len(methods), len(methods))).reshape(2, -1)
     names = np.array([title(method) for method in methods], dtype=object)
     return {"method": names[rows], "other method": names[columns], "row": rows + 1, "column": columns + 1}

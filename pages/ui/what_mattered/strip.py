@@ -43,8 +43,8 @@ def strip_table(question: AttributionQuestion, attributions: Sequence[Attributio
         A table with the columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown.
         Row and column are 1-based positions in the chart; number is the word's 1-based position in its sentence. The
         score is NaN if the method has none. "scaled" is the score divided by the largest magnitude in the row. A
-        method that scores the source and the translation separately has one divisor for each. "first" says whether the
-        method puts this source word first.
+        method that scores the source and the translation separately has one divisor for each. "first" is true if
+        the method puts this source word first.
     """
     source, prefix = side_names(question.languages)
     cells = []
@@ -133,7 +133,7 @@ def strip_chart(
             )
         )
         for signed, scale, legend in (
-            # Both legend titles say that colours are relative to the row.
+            # Both legend titles state that colours are relative to the row.
             (False, sequential(), ["share,", "of the row’s", "largest"]),
             (True, diverging(1.0), ["against … for,", "of the row’s", "largest"]),
         )
@@ -151,7 +151,7 @@ def strip_chart(
     layers.append(base.transform_filter("datum.first").mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
     line = pd.DataFrame({"column": [len(question.source) + 1]})
     layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
-    # Add both parameters to a layer, and in one call, because each call copies the chart that it is made on.
+    # Add both parameters to one layer in a single call, because each call copies the layer.
     layers[0] = layers[0].add_params(row_names, column_names)
     height, meta = MARGIN + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
     return layer_charts(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
@@ -223,7 +223,7 @@ def part_chart(table: pd.DataFrame, total_label: str, total: float) -> alt.Layer
         y=alt.Y("at:O", title=None, axis=axis),
         x=alt.X(
             "score:Q",
-            title=f"what it adds to the {total_label}",
+            title=f"contribution to the {total_label}",
             axis=alt.Axis(grid=False, tickCount=3, labelColor="currentColor", titleColor="currentColor"),
             scale=alt.Scale(domain=[-most, most], padding=BAR_NUMBER),
         ),
@@ -239,7 +239,7 @@ def part_chart(table: pd.DataFrame, total_label: str, total: float) -> alt.Layer
 
 
 def describe_first_words(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
-    """Return Markdown that says which source word each method puts first."""
+    """Return Markdown that states which source word each method puts first."""
     firsts: dict[int, list[str]] = {}
     for attribution in attributions:
         # If all scores are 0, no word ranks first.

@@ -90,7 +90,7 @@ def show_words(reading: Reading) -> None:
             "word already written. The table below has the numbers.",
         )
     st.button(
-        "Is attention an explanation? “Do the methods agree?” says what you may conclude.",
+        "Is attention an explanation? “Do the methods agree?” explains what you may conclude.",
         key="mattered_agree",
         type="tertiary",
         icon=":material/arrow_forward:",
@@ -103,9 +103,9 @@ def show_words(reading: Reading) -> None:
         show_table(compact_sums(sum_table(answers, languages), languages), "mattered_sums", digits=2)
         st.caption(
             "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
-            "with the rest, positions and biases, which belongs to no word. Integrated gradients add up to the growth "
-            "of the log-probability. A small error remains, because they are computed in a limited number of steps. "
-            "Erasure need not add up to anything: if two words mean the same, either one can go without harm.",
+            "with the rest: positions and biases, which belong to no word. Integrated gradients add up to the increase "
+            "in the log-probability. A small error remains, because they are computed in a limited number of steps. "
+            "Erasure need not add up to anything: if two words mean the same, either can be removed without harm.",
             help=explain("logit", "log-probability", "nats"),
         )
     with parts:
@@ -137,7 +137,7 @@ def _describe_strip(question: AttributionQuestion, answers: Sequence[Attribution
         "already written. Each row has its own unit, and its colours are relative to its own largest number: compare "
         f"{question.size}s within a row, never between rows. A frame marks the {question.source_size} that the method "
         f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. A "
-        "grey cell in the row of erasure: the token just read cannot be hidden from its own step."
+        "grey cell in the row of erasure means that the token just read cannot be hidden from its own step."
     ]
     missing = [title(method) for method in METHODS if method not in {answer.method for answer in answers}]
     if question.other:

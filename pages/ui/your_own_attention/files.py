@@ -62,7 +62,7 @@ def folder() -> Path:
 
 
 def names() -> list[str]:
-    """Return the names of the files in `folder()`, without names that are not allowed in a URL."""
+    """Return the names of the files in `folder()`, except names that are not allowed in a URL."""
     try:
         file_names = [path.name for path in folder().iterdir() if path.suffix in EXTENSIONS and path.is_file()]
     except OSError:

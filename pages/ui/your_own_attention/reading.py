@@ -100,8 +100,9 @@ def read_own() -> OwnReading:
             )
             st.code(LINES, language="python")
             st.caption(
-                "A file holds attention weights and tokens, but not the model. To switch heads off, change attention, "
-                "see what mattered or look inside a layer, you need the model itself: `attention-atlas import` adds it."
+                "A file contains attention weights and tokens, but not the model. To switch heads off, change "
+                "attention, see what mattered or look inside a layer, you need the model itself: "
+                "`attention-atlas import` adds it."
             )
     try:
         if file in file_names:

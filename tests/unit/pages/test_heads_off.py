@@ -224,7 +224,7 @@ def test_caption_and_chart_match_the_removal_curves():
     }
     says = describe_removal(curves)
     assert "**2 of 3** heads can go" in says and "In the gradient's order, 1 can go; in 2 random orders, 0 to 2" in says
-    assert "most likely without 1 of them (log-probability +0.50 nats)" in says
+    assert "most likely without 1 of the heads (log-probability +0.50 nats)" in says
     table = removal_table(curves)
     assert len(table) == 16 and table["last removed"].tolist()[:4] == ["", "encoder.1.1", "cross.1.2", "decoder.2.1"]
     spec = removal_chart(table.rename(columns={"log-probability": "value"}), "nats").to_dict()

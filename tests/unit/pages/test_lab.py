@@ -153,7 +153,7 @@ def test_caption_states_whether_the_model_answer_is_right(run):
     assert "wrong]: the right answer is **abc**" in describe_answer(wrong, run, run.snapshots[1])
     assert "After step 2 " in describe_answer(wrong, run, run.snapshots[1])
     endless = replace(wrong, ended=False, probabilities=(0.5, 0.25))
-    assert "it does not stop" in describe_answer(endless, run, run.snapshots[-1])
+    assert "the model does not stop" in describe_answer(endless, run, run.snapshots[-1])
     nothing = replace(wrong, written=(), probabilities=(1.0,))
     assert "with **nothing**" in describe_answer(nothing, run, run.snapshots[-1])
 
@@ -210,8 +210,9 @@ def test_recorded_modular_training_shows_grokking():
     assert says in [event.text for event in events(run)]
     (_, before), (frequencies, after) = (largest(run.snapshots[index].spectrum) for index in (0, -1))
     assert before < 0.25 and after > 0.45
-    assert f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}" in describe_spectrum(
-        run
+    assert (
+        f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and account for {after:.0%}"
+        in describe_spectrum(run)
     )
 
     # The recorded spectrum matches the recorded weights.
