@@ -143,8 +143,8 @@ def parsed(
 class Params:
     """Base class of all URL parameters; defining a subclass registers it.
 
-    Define fields with the functions of this module, such as `one_of` and `integer`. A subclass defines the prefix of its
-    query parameters: `class CompareParams(Params, prefix="compare_")`.
+    Define fields with the functions of this module, such as `one_of` and `integer`. A subclass defines the prefix of
+    its query parameters: `class CompareParams(Params, prefix="compare_")`.
 
     Attributes:
         PREFIX: the prefix of the query parameters.

@@ -56,7 +56,7 @@ class PatchingPair:
 
 
 def pick_question(reading: Reading) -> PatchingPair:
-    """Show controls for sentence B, the step and the two tokens, and state how far the sentences differ at that step."""
+    """Show controls for sentence B, the step and the two tokens, and describe how the sentences differ at this step."""
     text, target = reading.trace.source_text, tuple(token.id for token in reading.trace.predicted_tokens)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = _pick_other(text)
@@ -167,7 +167,7 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestio
 
 
 def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
-    """Return Markdown that names the token that the model prefers with each sentence, and by how many nats."""
+    """Return Markdown that names the token preferred with each sentence, and states the difference in nats."""
     names, both = [pair.token_markdown(0), pair.token_markdown(1)], (contrasts.run, contrasts.other)
     first, second = (" to ".join(names if value >= 0 else names[::-1]) for value in both)
     run, other = (f"{abs(value):.2f}" for value in both)
