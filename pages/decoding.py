@@ -35,6 +35,6 @@ st.caption(
     "Each box is one step: the token that it wrote, coloured by its probability from 0 (dark) to 1 (bright). A hollow "
     "box is not written yet; an underlined token was forced. Rows of attention have the same colours, and each sums to "
     "1. The probabilities are always the model's own: temperature, top-k, top-p and banned tokens change which token "
-    "is taken, not these numbers."
+    "is chosen, not these numbers."
 )
 show_methods_compared(reading)

@@ -31,7 +31,7 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     assert "residual stream, depth 1, " in plain(test)
     choose(test, "Step that writes", 9)
     assert healthy(test) and "prefers **es** to **sie** by 2.92 nats, and with B by 3.08" in plain(test)
-    assert "that is a result" in plain(test) and "Too small to read" in plain(test)
+    assert "that is a result" in plain(test) and "Too small to interpret" in plain(test)
     assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** both times" in plain(test)
     assert "not shown as a share" in plain(test) and "Effect **" not in plain(test)
     assert test.query_params["patch_step"] == "9"

@@ -15,8 +15,8 @@ SAME_NAMES = ("d_model", "heads", "encoder_layers", "decoder_layers", "d_ff", "n
 class ArchitectureParams(Params, prefix="architecture_"):
     """Sizes and options that determine a model's number of parameters.
 
-    The defaults are the base model of "Attention Is All You Need", table 3. Source and target vocabulary have the same
-    size, as in the paper, which shares the embeddings.
+    The defaults are those of the base model in "Attention Is All You Need", table 3. The source and target vocabularies
+    have the same size, as in the paper, which shares the embeddings.
     """
 
     d_model: int = integer(512, 1, 4096)

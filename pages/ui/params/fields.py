@@ -168,7 +168,7 @@ class Params:
 
     @classmethod
     def typed_names(cls) -> tuple[str, ...]:
-        """Return the query parameters, of all subclasses, that contain text typed by the user."""
+        """Return the names of all subclasses' query parameters that contain text typed by the user."""
         return tuple(
             found.PREFIX + each.name for found in cls.registered() for each in fields(found) if each.metadata[TYPED]
         )

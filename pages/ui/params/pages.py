@@ -1,4 +1,4 @@
-"""Registry of all pages, with their titles, sections of the navigation, and parts.
+"""Registry of all pages, with their titles, navigation sections and parts.
 
 A page NAME has the script pages/NAME.py and the folder pages/ui/NAME/. If it has URL parameters, they are in
 pages/ui/params/NAME.py. The navigation, the part selector, the README's table and tests of every page are generated
@@ -63,7 +63,7 @@ _PAGES = (
         "language_model",
         "Language model",
         "Look",
-        "A model that continues a text: what it looks at, and how likely it finds a text.",
+        "See a model continue a text, what it looks at, and how likely it finds a text.",
         "how a small decoder-only Transformer continues a text, with every decoding method; the probability of "
         "each token and the attention of all heads; two texts compared; copying heads",
         needs="language model",
@@ -118,7 +118,7 @@ _PAGES = (
         "change_attention",
         "Change what it looks at",
         "Ask",
-        "Make a word look at another one and see what the model writes then.",
+        "Make a word look at another word, and see what the model writes.",
         "click to redirect a row of attention in one head or all, or erase words; see the next word change and "
         "the translation continue",
         bet="make_it_say.make_it_say",

@@ -175,7 +175,7 @@ class Slides:
     def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
         try:
             if len(slides) > MAX_SLIDES:
-                raise SlidesError(f"a list has at most {MAX_SLIDES}")
+                raise SlidesError(f"a list has at most {MAX_SLIDES} slides")
             return Slides(slides)._fitting()
         except SlidesError as error:
             return replace(self, problem=f"{problem}: {error}.")
@@ -196,7 +196,7 @@ class Slides:
 
 
 def _unpacked(code: str) -> str:
-    """Decode a slide list from a URL; decompression stops at MAX_BYTES, which limits the memory it can use."""
+    """Decode a slide list from a URL. Decompression stops at MAX_BYTES, so that a short code cannot fill the memory."""
     if len(code) > LONGEST_CODE or not re.fullmatch("[A-Za-z0-9_-]+", code):
         raise SlidesError("they are cut off or were changed; copy the whole URL again")
     unpacker = zlib.decompressobj()

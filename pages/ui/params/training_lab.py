@@ -52,7 +52,7 @@ class LabParams(Params, prefix="lab_"):
 
     @property
     def config(self) -> TaskConfig:
-        """The task configuration with these settings. The hand-written optimiser does not support weight decay."""
+        """The task configuration with these settings; without weight decay if the optimiser does not support it."""
         return TaskConfig(
             task=self.task,
             optimizer=next(name for name in OPTIMIZERS if name == self.optimizer),

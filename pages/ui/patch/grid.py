@@ -26,8 +26,8 @@ from transformer.values.patches import PATCH_SITES, PatchSite, Place, has_heads,
 
 ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
 NO_PARTNER = "no partner"
-# For changes in nats, the colour scale reaches at least this many times MIN_DIFFERENCE, the smallest readable change,
-# so that small changes look faint.
+# For changes in nats, the colour scale reaches at least this many times MIN_DIFFERENCE, so that small changes look
+# faint.
 FAINT_SCALE = 6
 
 
@@ -80,7 +80,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
     largest = float(np.nanmax(np.abs(values), initial=0))
     most = max(largest, 1.0 if unit == "effect" else FAINT_SCALE * MIN_DIFFERENCE)
     if unit != "effect" and largest < MIN_DIFFERENCE:
-        st.markdown(f"**Too small to read:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats or more.")
+        st.markdown(f"**Too small to interpret:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats or more.")
     with main_figure(
         both_sentences(pair.question.text, pair.question.other),
         f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}: {pair.token_markdown(0)} "

@@ -19,7 +19,7 @@ from pages.ui.text.number_format import typeset
 from transformer.analysis.positions import Offsets, binary_counter, by_offset, distances, dot_products, rotation
 from transformer.model.sinusoids import frequencies, sinusoids
 
-# Maximum number of rows and columns of the rotation matrix that are shown; with more, cells would be too small to see.
+# The page shows at most this many rows and columns of the rotation matrix. With more, cells would be too small to see.
 MAX_DIMENSIONS = 64
 PAIRS_SHOWN = 4
 
@@ -68,7 +68,7 @@ def _show_offsets(table: np.ndarray) -> None:
             )
             st.markdown(
                 f"**Only the offset counts:** pairs that are equally far apart differ by at most "
-                f"**{typeset(offsets.spread.max(), '.1e')}**, which is rounding error."
+                f"**{typeset(offsets.spread.max(), '.1e')}**, which is a rounding error."
             )
             show_numbers(
                 pd.DataFrame(
@@ -196,6 +196,6 @@ def _show_counter(encoding: PositionsParams) -> None:
     st.caption(
         "On the left, dark is 1 and light is 0; position 1 is the number 0. Bit b changes every 2^b positions, so its "
         "wavelength is 2^(b+1): each bit is slower than the one before by a fixed factor, and so is each pair of "
-        "dimensions. Sines and cosines are a smooth version of such a counter. Unlike bits, they can be moved to "
+        "dimensions. Sines and cosines are a smooth version of such a counter. Unlike bits, they can be shifted to "
         "another position by a linear map."
     )

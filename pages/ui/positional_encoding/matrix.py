@@ -49,7 +49,7 @@ def show_matrix() -> None:
     back = np.array_equal(tables[True][:, order.argsort()], tables[False])
     st.markdown(
         f"**One is a permutation of the other.** Column *c* of the right picture is column *order[c]* of the left one: "
-        f"{_format_check(same)} for all {encoding.rows} × {columns} numbers, bit for bit. The reverse: "
+        f"{_format_check(same)} for all {encoding.rows} × {columns} numbers, bit for bit. In the other direction: "
         f"{_format_check(back)}. For a model that starts from random weights, the two are equivalent: renumbering its "
         "dimensions turns one into the other. But weights trained with one layout do not work with the other."
     )

@@ -15,7 +15,7 @@ def show_pairs(values: np.ndarray, name: str, *, key: str, alt: str, height: int
 
     Args:
         values: [P, P].
-        name: the name of the values.
+        name: what the values are, such as "dot product".
         key: the key of the figure on the page.
         alt: the description of the figure.
         height: the height in pixels.

@@ -92,7 +92,7 @@ def translation_of(trace: Trace, word: str) -> str | None:
     aligned = [target for target, source in enumerate(agreed) if source in words[word]]
     if not aligned:
         return None
-    # Row i of the alignment is the step that predicts the token which is read at position i + 1.
+    # Row i of the alignment is the decoding step that predicts token i + 1.
     best = max(aligned, key=lambda target: attention[target]) + 1
     group = next(group for group in word_groups(trace.target_tokens, trace.target_text) if best in group)
     return _plain(trace.target_tokens, group, trace.target_text)

@@ -94,7 +94,7 @@ def _describe_effort(reading: Reading) -> str:
     where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
     return (
         f"Read {source} {'token' if source == 1 else 'tokens at once'}. Wrote {target}"
-        f"{' and the end symbol' if own.complete else ''} one by one: each depends on those before. "
+        f"{' and the end symbol' if own.complete else ''} one by one: each depends on those before it. "
         f"{parameter_count(model.parameters).capitalize()}, on {where}."
     )
 

@@ -14,7 +14,7 @@ from transformer.serving.server_process import tune_process
 
 # Two models are kept, because loading one takes long. A third would need too much memory.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.released)
-# Separate from the model lock, so that loading a model does not block runs of another model.
+# This lock is not the model lock, so that loading a model does not block another model's runs.
 LOADING_LOCK = threading.Lock()
 
 

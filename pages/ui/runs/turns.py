@@ -70,7 +70,7 @@ class Turns:
 
     def __exit__(self, *error: Any) -> None:
         owner = self._owner
-        # If `given_up` raised an exception while waiting for a new turn, this thread has no turn to end.
+        # If `released` raised an exception while waiting for a new turn, this thread has no turn to end.
         if owner is not None and owner[0] == threading.get_ident():
             self._owner = None
             owner[1].__exit__(*error)

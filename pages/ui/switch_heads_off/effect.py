@@ -157,7 +157,7 @@ def describe_effect(
     elif effect.draws > 1:
         description = (
             f"{what[0].upper()}{what[1:]}, the model writes the same translation in **{effect.unchanged} of "
-            f"{effect.draws} draws**. On average it"
+            f"{effect.draws} draws**. On average, the original translation"
         )
     elif effect.first_difference is None:
         description = f"{what[0].upper()}{what[1:]}, the model writes **the same translation**. It"

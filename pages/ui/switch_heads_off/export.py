@@ -27,7 +27,7 @@ def save_tables(
 
     Args:
         experiment: the experiment that produced the numbers.
-        interventions: the interventions of the model run; without heads if each head was measured separately.
+        interventions: the interventions of the model run; they name no heads if each head was measured separately.
         table: the table of numbers to save.
         name: the base name of the files.
         lines: Python code that computes the table; empty for none.

@@ -63,7 +63,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     params = session.params(OffParams)
     st.subheader("What is every head worth to this sentence?", anchor=False)
     st.toggle(
-        f"Switch each of the {len(all_heads(reading.translator.config))} heads off on its own, and measure",
+        f"Switch each of the {len(all_heads(reading.translator.config))} heads off on its own, and measure the effect",
         help="Runs the model once for every head: a second or two for a short sentence, ten or more for a long one. If "
         "heads are replaced by their output for another sentence, every head takes one run per draw.",
         **bind(OffParams, "importance"),

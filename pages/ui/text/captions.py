@@ -114,8 +114,7 @@ def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], con
     ):
         return (
             f"Very focused: on average, a row puts {head_pattern.peak:.0%} of {total} on one {size}, a different one "
-            "from row "
-            f"to row {entropy}."
+            f"in each row {entropy}."
         )
     # A word's row is the mean of its tokens' rows, which may each be focused, so also check the confidence.
     if (

@@ -124,7 +124,7 @@ def _words_and_letters(text: str) -> tuple[list[str], list[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a capitalised word may be a name, because it is not one of the CAPITALISED words."""
+    """Return whether a capitalised word may be a name. The words in CAPITALISED are not names."""
     return not {word, ENDING.sub("", word)} & CAPITALISED
 
 

@@ -189,7 +189,7 @@ def _train_slice() -> None:
             "What the model had learned before is kept."
         )
     if was_running and not training.running:
-        # Only a rerun of the whole page stops the periodic reruns of the fragment.
+        # Only a rerun of the whole page stops the fragment's periodic reruns.
         st.rerun()
 
 

@@ -1,6 +1,6 @@
 """Registry of all users' training runs: one per browser tab, with a limit on how many run at once.
 
-There are no training threads. A training run only continues when its page requests the next time slice. If the user
+There are no training threads. A training run continues only when its page requests the next time slice. If the user
 leaves the page, closes the browser or loses the network, the run simply stops, and nothing needs to be cleaned up.
 """
 

@@ -19,7 +19,7 @@ from transformer.values.weights import Weights
 
 # How many vector components, sentence tokens and vocabulary tokens fit into a frame.
 DIMENSIONS, TOKENS, CANDIDATES = 6, 14, 6
-# Values of the rows in SHARES are shown as "≈ 0" if they are smaller than this.
+# In the rows named in SHARES, values smaller than this are shown as "≈ 0".
 MIN_SHOWN = 0.005
 SHARES = ("weights", "similarity", "probabilities")
 ORDER_TEXT = " A vector for its position is added, because word order matters."

@@ -62,7 +62,7 @@ def show_components(reading: Reading) -> None:
             ),
             None,
             "mattered_bars",
-            "Bars of what every component adds to the logit, sorted; the table below has the numbers.",
+            "Sorted bars of every component's contribution to the logit; the table below has the numbers.",
         )
     st.caption(
         "The decoder's residual stream is the sum of what the embedding, every head and every feed-forward network "

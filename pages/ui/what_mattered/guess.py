@@ -166,16 +166,15 @@ def describe_winner(
     guessed = next((column for column, names in answers.items() if USER in names), None)
     if guessed is not None and guessed != best:
         parts.append(
-            f"Your word, **{label_markdown(labels[guessed])}**, is number {places[guessed]} of {len(ranked)} "
+            f"Your word, **{label_markdown(labels[guessed])}**, ranks {places[guessed]} of {len(ranked)} "
             f"({costs[guessed]:.2f} nats)."
         )
     falls = {column: each.fall for column, each in typed.items() if each.fall is not None}
     if falls:
         worst = max(falls, key=lambda column: falls[column])
         parts.append(
-            f"Of the words that were picked, retyping the sentence without **{label_markdown(labels[worst])}** costs "
-            "most: "
-            f"{falls[worst]:.2f} nats."
+            f"Among the picked words, **{label_markdown(labels[worst])}** costs most when the sentence is retyped "
+            f"without it: {falls[worst]:.2f} nats."
         )
     return " ".join(parts)
 

@@ -53,10 +53,9 @@ def show_recorded_agreement(translator: Translator) -> None:
         st.markdown(describe_recorded_agreement(recorded))
         st.caption(
             f"From the model's own translation of each of {recorded.sentences} sentences, one word is drawn at random. "
-            f"Every method ranks the {translator.languages.source.name} words for this word, {recorded.words:.1f} on "
-            "average. "
-            "Each cell is the mean of Kendall's tau; it is grey where its 95% interval (bootstrap over sentences) "
-            f"includes 0. Computed by `{recording.command}`."
+            f"For this word, every method ranks the {translator.languages.source.name} words ({recorded.words:.1f} on "
+            "average). Each cell is the mean of Kendall's tau; it is grey where its 95% interval (bootstrap over "
+            f"sentences) includes 0. Computed by `{recording.command}`."
         )
         show_numbers(table.drop(columns=["row", "column"]), "mattered_many_numbers", digits=2)
 
@@ -91,7 +90,7 @@ def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
         f"Erasure measures directly, and **{title(methods[near])}** comes closest to its ranking: tau "
         f"{_with_interval(recorded, near, erasure)}. Farthest from it is **{title(methods[far])}**: "
         f"{_with_interval(recorded, far, erasure)}. The two intervals "
-        + ("do not overlap" if apart else "overlap, so which of the two is closer is not certain")
+        + ("do not overlap" if apart else "overlap, so it is uncertain which of the two is closer")
         + ".\n\nAttention "
         f"weights put the same word first as erasure in **{first.mean[weights, erasure]:.0%}** of the sentences "
         f"({first.low[weights, erasure]:.0%} to {first.high[weights, erasure]:.0%}).\n\n**What you may not "

@@ -125,7 +125,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 
 def describe_sides(trace: Trace, attributions: Sequence[Attribution], languages: Languages) -> str:
-    """Return Markdown that names the step with the lowest source share by the first method in `attributions`."""
+    """Return Markdown that names the step with the lowest source share, according to the first attribution."""
     source, target = (language.name for language in languages)
     shares = attributions[0].source_share()
     lowest = int(np.nanargmin(shares))

@@ -55,7 +55,7 @@ class OwnReading:
 
     @property
     def translator(self) -> None:
-        """None, because a file has no model, and thus no measurements over many sentences."""
+        """None, because a file contains no model, so there are no measurements over many sentences."""
 
     @property
     def maps(self) -> HeadMaps:

@@ -158,7 +158,7 @@ def test_resample_ablation_caption_and_tables_state_the_measured_effect(small_tr
     off = Interventions({("cross", 0, 1): 0.0, ("encoder", 0, 2): 0.0}, "resample", seed=3)
     effect = effect_of(drawing, TEXT, off, draws=4)
     says, change = describe_effect(effect, off, given=False), mean_over_draws(effect.scores.change)
-    assert f"same translation in **{effect.unchanged} of 4 draws**. On average it" in says
+    assert f"same translation in **{effect.unchanged} of 4 draws**. On average, the original translation" in says
     assert f"{effect.change:+.2f} nats; 95% interval {change.low:+.2f} to {change.high:+.2f}, seed 3)" in says
     table, draws = step_table(effect), draw_table(effect)
     assert table["change"].sum() == pytest.approx(draws["change"].mean(), abs=1e-5) and len(draws) == 4
