@@ -166,7 +166,7 @@ def describe_winner(
     guessed = next((column for column, names in answers.items() if USER in names), None)
     if guessed is not None and guessed != best:
         parts.append(
-            f"Your word, **{label_markdown(labels[guessed])}**, ranks {places[guessed]} of {len(ranked)} "
+            f"Your word, **{label_markdown(labels[guessed])}**, is number {places[guessed]} of {len(ranked)} "
             f"({costs[guessed]:.2f} nats)."
         )
     falls = {column: each.fall for column, each in typed.items() if each.fall is not None}

@@ -428,7 +428,7 @@ def test_guessing_game_answer_is_the_measured_word():
     sentence = describe_winner(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert "When **a** is hidden, the translation changes most" in sentence
     assert "Erasure picked it." in sentence and "number 2 of 2" in sentence
-    assert r"**\*b\*** costs most: 4.00 nats" in sentence
+    assert r"**\*b\*** costs most when the sentence is retyped without it: 4.00 nats" in sentence
     table = answer_table(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert list(table.word) == ["a", "*b*"] and list(table["named by"]) == ["Erasure", "you, Attention weights"]
     right = describe_winner({0: [USER]}, QUESTION.source_labels, each[1].source[0], (0, 1), {0: Retyping("", "", None)})
