@@ -236,7 +236,7 @@ LANGUAGE_MODEL_FIELDS = {
 def decoder_only(vocabulary: int, *, layers: int = 12, tied_output: bool = True, **choices: Any) -> TransformerConfig:
     """Return the configuration of a language model; the defaults are those of the smallest GPT-2.
 
-    GPT-2: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.3.
+    Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.3.
 
     Args:
         vocabulary: number of tokens V.

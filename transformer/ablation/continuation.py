@@ -18,7 +18,7 @@ class Continuation:
     """Traces of one translation with and without interventions, and the changed model's continuation from one step.
 
     Attributes:
-        before: trace of the model without interventions reading the translation.
+        before: trace of the unchanged model reading the translation.
         after: trace of the changed model reading the same translation.
         step: 0-based position of the predicted token.
         written: first `step` tokens of the translation, followed by the changed model's continuation.

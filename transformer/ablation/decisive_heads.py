@@ -1,4 +1,4 @@
-"""Finds an intervention worth showing first: one that makes the model write a different translation."""
+"""Finds heads whose removal changes the translation, and the first of several interventions that changes it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -25,7 +25,8 @@ class Effect:
         before: trace of the unchanged model, reading its own translation or a given one.
         after: trace of the changed model reading the same translation; in "resample" mode, the first draw.
         free: trace of the changed model writing its own translation; in "resample" mode, the first draw.
-        scores: scores of the changed model relative to `before`, one variant per draw: KL, TVD and ranks at each step.
+        scores: scores of the changed model relative to `before`, with one variant per draw. They include the KL
+            divergence, the total variation distance and the ranks at each step.
         translations: the changed model's translation in each draw, R texts.
         unchanged: number of draws in which the changed model writes exactly the tokens of `before`.
         others: in "resample" mode, the sentence that supplies each draw's replacement head outputs, R texts; otherwise

@@ -26,8 +26,8 @@ class MeasuredImportance:
     Attributes:
         mode: how a head's output is replaced.
         measured: change of the log-probability when only this head is off, averaged over the draws, nats.
-        estimated: first-order estimate of the change in "zero" mode, nats: minus the gradient with respect to a factor
-            on the head's output.
+        estimated: first-order estimate of the change in "zero" mode, nats: the negative gradient with respect to a
+            factor on the head's output.
         log_prob: log-probability of the translation with every head on, nats.
         drawn: change in each draw of "resample" mode, nats, [R, L, H] for each attention kind. R is 1 in other modes.
         changed: fraction of draws, 0 to 1, in which another token is the most likely one at some step. In such a draw,

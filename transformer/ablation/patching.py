@@ -120,8 +120,8 @@ class PatchRun(Run[Contrasts]):
 class GridRun(Run[Contrasts]):
     """Model run that applies the patch of every grid cell, one at a time.
 
-    The grid is [depths or layers, positions], and covers the target only up to the question's step. For head outputs,
-    the grid is [L, H], and each patch covers all positions that have a counterpart in the other sentence.
+    The grid has the shape [depths or layers, positions]. Target positions after the question's step are left out. For
+    head outputs, the grid is [L, H], and each patch covers all positions that have a counterpart in the other sentence.
     """
 
     question: PatchingQuestion

@@ -64,8 +64,8 @@ def special_columns(trace: Trace) -> np.ndarray:
 def coverage(weights: np.ndarray) -> np.ndarray:
     """Return the total attention on each source position, [..., N, S] to [..., S].
 
-    The totals add up to N. A source token with a total far below 1 received hardly any attention; a total far above 1
-    means a lot of attention. Source: Tu et al. 2016, "Modeling Coverage for Neural Machine Translation".
+    The totals add up to N. A source token with a total far below 1 received hardly any attention; one with a total far
+    above 1 received a lot. Source: Tu et al. 2016, "Modeling Coverage for Neural Machine Translation".
     """
     return weights.sum(axis=-2)
 

@@ -12,7 +12,7 @@ from transformer.model.attention import scaled_dot_product_attention
 
 
 class FrozenFunctions(TorchFunctionMode):
-    """Context manager that makes a model linear for gradients, in the current thread.
+    """Context manager in which gradients treat a model as linear, in the current thread.
 
     Outputs stay the same, but gradients are those of a function that is linear in embeddings and biases. Sources: Ali
     et al. 2022, "XAI for Transformers: Better Explanations through Conservative Propagation", section 4; Modarressi et

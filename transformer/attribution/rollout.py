@@ -45,7 +45,7 @@ def encoder_rollout(mixing: Mixing) -> np.ndarray:
 
 
 def _product(shares: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return shares @ below. NaN rows of `below` affect only result rows with a nonzero share of them."""
+    """Return shares @ below. A NaN row of `below` affects only the result rows that give it a nonzero share."""
     product = shares @ np.nan_to_num(below, nan=0.0)
     product[(shares > 0) @ np.isnan(below).any(axis=-1)] = np.nan
     return product

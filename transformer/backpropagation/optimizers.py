@@ -13,7 +13,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def sgd(parameters: Arrays, gradients: Arrays, *, learning_rate: float) -> dict[str, np.ndarray]:
-    """Return p - lr g, gradient descent (Robbins and Monro 1951, "A Stochastic Approximation Method")."""
+    """Return p - lr g, one step of gradient descent (Robbins and Monro 1951, "A Stochastic Approximation Method")."""
     return {name: parameter - learning_rate * gradients[name] for name, parameter in parameters.items()}
 
 

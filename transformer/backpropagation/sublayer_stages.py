@@ -1,4 +1,4 @@
-"""Stages of the backward pass through one sub-layer: residual connection, attention or feed-forward network, norm."""
+"""Stages of the backward pass through one sub-layer: residual, norm, and attention or feed-forward network."""
 
 from collections.abc import Iterator
 

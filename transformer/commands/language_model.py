@@ -21,7 +21,8 @@ from transformer.values.decoding_settings import METHODS, DecodingSettings
 DEFAULTS = DecodingSettings()
 # Number of heads to print per score, best first.
 PRINTED_HEADS = 3
-# Maximum number of tokens to generate. So many tokens take minutes, and models without learned positions have no limit.
+# Maximum number of tokens to generate. Models without learned positions have no limit, and this many tokens already
+# take minutes.
 MAX_LIMIT = 65_536
 
 

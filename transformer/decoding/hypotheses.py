@@ -34,7 +34,7 @@ def hypotheses(
 ) -> tuple[tuple[Hypothesis, ...], ...]:
     """Return each sentence's final hypotheses, best first: ended hypotheses, then unfinished ones.
 
-    Scores of ended and unfinished hypotheses are not comparable, because an unfinished one would have become longer.
+    Scores of ended and unfinished hypotheses are not comparable, because an unfinished one would have grown longer.
 
     Args:
         steps: all steps of one search.

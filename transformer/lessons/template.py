@@ -30,7 +30,7 @@ def fill(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = st
 
     Args:
         text: text with value names in braces.
-        values: values by name, at least all that the text quotes.
+        values: values by name; must include all values that the text quotes.
         mark: function to apply to each formatted value.
 
     Raises:

@@ -108,7 +108,7 @@ def _words_with_text(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int
 
 
 def _end(trace: Trace, *, writes_end: bool) -> Iterator[Link]:
-    """Yield links to the source's end symbol: from the steps that write the end symbol, or from all other steps."""
+    """Yield links to the source's end symbol, either from the steps that write the end symbol or from all other steps."""
     end = tuple(index for index, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
         (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == writes_end and end

@@ -63,7 +63,7 @@ def graph_adds_up(evidence: Evidence, step: int) -> Finding:
 
 @claim("name", "predicted", "measured", "token", "other")
 def cut_confirms(evidence: Evidence, step: int) -> Finding:
-    """Cutting the direct path of the head with the largest effect changes the prediction in the predicted direction."""
+    """Cutting the largest direct path from a head changes the token's lead in the direction that the graph predicts."""
     cut = cut_paths(evidence, step)
     at = next((index for index, name in enumerate(cut.names) if name.split(",")[0] in KIND_NAMES.values()), None)
     if at is None:
