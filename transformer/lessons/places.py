@@ -93,9 +93,7 @@ def values_not_shown(
             + "; ".join(_advice(each, finding.values[each], places) for each in missing)
         )
     elif not step.carried_by:
-        wrong.append(
-            wrong.append("carried_by is missing: add a value of the claim and the place in the figure that shows it")
-        )
+        wrong.append("carried_by is missing: add a value of the claim and the place in the figure that shows it")
     return wrong
 
 
