@@ -113,7 +113,7 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
 
     Args:
         translator: the model.
-        before, after: traces of the same translation, read without interventions and with them (see `reread`).
+        before, after: traces of one translation, without and with interventions (see `reread`).
         step: 0-based position of a predicted token; None lets `default_step` choose.
 
     Raises: the errors of `Translator.translate`.

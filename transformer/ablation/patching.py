@@ -1,4 +1,4 @@
-"""Activation patching: copies activations from a model run on one sentence into a model run on another.
+"""Activation patching copies activations from a model run on one sentence into a model run on another.
 
 The effect is measured on the choice between two next tokens. Source: Heimersheim and Nanda 2024, "How to use and
 interpret activation patching". A noising patch puts a corrupted activation into the clean run, and tests whether the
@@ -260,7 +260,7 @@ def partner_positions(site: PatchSite, text: Trace, other: Trace, step: int) -> 
 
 
 def grid_cells(site: PatchSite, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
-    """Return one dict of patches for each grid cell; the dict is empty if no token has a counterpart.
+    """Return an array with one dict of patches per grid cell; a dict is empty if no token has a counterpart.
 
     Args:
         site: site that the grid covers.

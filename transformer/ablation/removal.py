@@ -66,7 +66,7 @@ def removal_curve(
         target: translation of the sentence, as text or token ids; None uses the unchanged model's own.
         order: N heads, for example from `least_important_first` or `random_order`.
         mode: how a head's output is replaced.
-        seed: seed in "resample" mode. Only the first draw is used, because a curve already takes one model run per
+        seed: seed in "resample" mode. Only the first draw is used, because a curve already needs one model run per
             head.
 
     Raises: the errors of `Translator.trace`.

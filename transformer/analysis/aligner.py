@@ -23,7 +23,7 @@ class Aligner:
     Attributes:
         layer: 0-based layer of the heads.
         heads: 0-based heads, best first.
-        step: which decoding step aligns a target token: "predicted" is the step that predicts the token, "read" is the
+        step: decoding step that aligns a target token. "predicted" is the step that predicts the token. "read" is the
             next step, which reads the token as input.
         agreement: fraction of target tokens, 0 to 1, for which the best head and the mean of all the model's
             cross-attention heads give the same link.

@@ -105,7 +105,7 @@ METHODS: Mapping[Method, MethodEntry] = {
     ),
     "erasure": MethodEntry(
         "Erasure",
-        "Measured: by how much the log-probability falls when the word is hidden from all others in every "
+        "Measures how much the log-probability falls when the word is hidden from all other words in every "
         "layer (Li et al. 2016).",
         "nats",
         "no",

@@ -45,7 +45,7 @@ def deletion_curves(
     Args:
         measure: function that scores the target for masks of the remaining columns; called once for all curves.
         scores: a method's attribution scores, [C].
-        columns: the N of the C columns to delete; all other columns stay.
+        columns: indices of the N columns to delete, out of C; all other columns stay.
         draws: number of random orders.
         seed: random seed.
     """

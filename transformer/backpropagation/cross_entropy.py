@@ -46,8 +46,8 @@ def cross_entropy(
 def cross_entropy_backward(saved: CrossEntropySaved) -> np.ndarray:
     """Return dz = p - y at the positions that count, and 0 elsewhere.
 
-    The derivatives of softmax and logarithm cancel. dz is how much too high each token's probability is, and each row
-    sums to 0. Source: Bishop 2006, "Pattern Recognition and Machine Learning", equation 4.109.
+    The derivatives of softmax and logarithm cancel. dz is the amount by which each token's probability exceeds its
+    target, and each row sums to 0. Source: Bishop 2006, "Pattern Recognition and Machine Learning", equation 4.109.
 
     Returns:
         Gradient dz, [B, T, V].

@@ -128,7 +128,7 @@ def attention_sublayer(
 def attention_sublayer_backward(
     part: str, grad: np.ndarray, saved: AttentionSubLayerSaved, notes: Notes
 ) -> LayerGradients:
-    """Compute the gradients. The gradient of x is a sum over two paths: residual connection and attention."""
+    """Return the gradients. The gradient of x is a sum over two paths: residual connection and attention."""
     notes = notes.of(part)
     write_gradients = write_backward(grad, saved.write, notes)
     through, memory, parameters = multi_head_attention_backward(write_gradients.y, saved.attention, notes)
@@ -158,7 +158,7 @@ def feed_forward_sublayer(
 
 
 def feed_forward_sublayer_backward(grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes) -> LayerGradients:
-    """Compute the gradients. The gradient of x is a sum over two paths: residual connection and network."""
+    """Return the gradients. The gradient of x is a sum over two paths: residual connection and network."""
     notes = notes.of("feed_forward")
     write_gradients = write_backward(grad, saved.write, notes)
     network = feed_forward_backward(write_gradients.y, saved.network, notes)

@@ -16,7 +16,7 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class SentenceGradients:
-    """Gradients of one loss. Two layers are stored completely, all other layers only as gradient norms and streams.
+    """Gradients of one loss, stored completely for two layers, and only as norms and streams for all other layers.
 
     Attributes:
         config: model configuration.

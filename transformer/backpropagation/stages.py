@@ -166,7 +166,7 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
 def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
     """Yield the stage with the gradients of the embedding table, limited to the sentence pair's tokens.
 
-    If the table is shared with the other stack or the generator, this is one stage for all uses.
+    If the table is shared with the other stack or the generator, the stage covers all uses.
     """
     computed, tied = builder.gradients, SHARED_PARAMETERS[builder.gradients.config.tied_embeddings]
     name = f"{SIDES[stack]}_embedding.weight"

@@ -135,7 +135,7 @@ class HuggingFaceFolder:
         try:
             return read_tensors(path)[0]
         except (OSError, ValueError) as error:
-            raise CheckpointError(f"The file {self.path / name} cannot be used, {error}: fetch it again.") from error
+            raise CheckpointError(f"The file {self.path / name} cannot be used ({error}): fetch it again.") from error
 
     def _pickle(self, name: str) -> dict[str, Tensor]:
         path = self._checked(name, MAX_WEIGHTS_SIZE)

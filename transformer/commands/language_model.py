@@ -65,7 +65,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         default=[],
         metavar="FILE",
         help="files in the format of --data; for comparison, predict the texts from counts of tokens and token pairs "
-        "in these files, without counting texts from --data",
+        "in these files, excluding texts that are also in --data",
     )
 
     command = commands.add_parser("heads", help="find the heads that look at the previous token or continue a pattern")

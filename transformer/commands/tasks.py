@@ -22,7 +22,9 @@ REPORT_LINES = 10
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="Small tasks that a Transformer learns within seconds.")
+    parser = argparse.ArgumentParser(
+        prog=prog, description="Train a Transformer on small tasks, which it learns within seconds."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     train = commands.add_parser("train", help="train on a task, and save the training run")
     train.add_argument("task", metavar="TASK", help=", ".join(TASKS))

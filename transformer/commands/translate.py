@@ -46,7 +46,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "another sentence (%(default)s)",
     )
     translate.add_argument(
-        "--draws", type=int, metavar="N", help=f"other sentences to try with --mode resample ({DEFAULT_DRAWS})"
+        "--draws",
+        type=int,
+        metavar="N",
+        help=f"number of other sentences to try with --mode resample ({DEFAULT_DRAWS})",
     )
     translate.add_argument("--seed", type=int, metavar="N", help="seed of the draws (0)")
     translate.add_argument(

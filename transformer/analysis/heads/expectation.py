@@ -39,9 +39,9 @@ class Expectation:
     """The columns that heads with a given name are expected to attend to.
 
     Attributes:
-        weights: expected weights, float64 [R, C]. For an alignment head, the mean of all alignment heads without
+        weights: expected weights, float64 [R, C]. For an alignment head, the mean map of all alignment heads without
             special tokens; for a positional head, 1 at the predicted position.
-        counted: bool [R], True for rows for which the name predicts a column; True for at least one row.
+        counted: whether the name predicts a column for each row, bool [R]; True for at least one row.
         read: whether a row is labelled by the token that its step reads, rather than the token that its step predicts.
     """
 

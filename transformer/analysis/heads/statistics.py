@@ -66,7 +66,7 @@ def statistics_of(traces: Iterable[Trace], vocabulary: Vocabulary, model: str) -
     """Measure every head on every sentence, and average the metrics.
 
     Args:
-        traces: traces of one model, at least one. A generator saves memory, because one is used at a time.
+        traces: traces of one model, at least one. With a generator, only one trace is in memory at a time.
         vocabulary: the model's vocabulary.
         model: `Translator.version` of the model.
 

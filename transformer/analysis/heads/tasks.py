@@ -53,7 +53,7 @@ class HeadTask:
         kind: attention kind.
         links: function that yields the cells of a trace that belong to the task; yields nothing if the task does not
             occur in the sentence.
-        source, target: languages that the task is about; empty for any language.
+        source, target: languages to which the task applies; empty for any language.
         general: whether the task concerns all rows. To represent a task that is not general, a head's share must
             exceed what general tasks explain.
     """
@@ -108,7 +108,7 @@ def _words_with_text(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int
 
 
 def _end(trace: Trace, *, writes_end: bool) -> Iterator[Link]:
-    """Yield links to the source's end symbol, either from the steps that write the end symbol or from all other steps."""
+    """Yield links to the source's end symbol from the steps that write the end symbol, or from all other steps."""
     end = tuple(index for index, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
         (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == writes_end and end
@@ -193,7 +193,7 @@ TASKS = (
     HeadTask(
         "previous",
         "The word before",
-        "Every word looks at its left neighbour, whatever it is. Attention has no "
+        "Every word looks at its left neighbour, whatever that word is. Attention has no "
         "built-in word order; this head tells the model which words are neighbours.",
         "encoder",
         lambda trace: _neighbour(-1, trace.source_tokens),
@@ -202,7 +202,7 @@ TASKS = (
     HeadTask(
         "next",
         "The word after",
-        "Every word looks at its right neighbour, whatever it is.",
+        "Every word looks at its right neighbour, whatever that word is.",
         "encoder",
         lambda trace: _neighbour(1, trace.source_tokens),
         general=True,
@@ -210,7 +210,7 @@ TASKS = (
     HeadTask(
         "negation",
         "The “not” next to a word",
-        "The words on both sides of “not”, “never” or “nobody” look at it, more than they look at other neighbours.",
+        "The words on both sides of “not”, “never” or “nobody” look at it more than at their other neighbours.",
         "encoder",
         _negated,
         source=ENGLISH,
