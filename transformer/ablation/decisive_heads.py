@@ -32,7 +32,7 @@ class DecisiveHeads:
 
 @dataclass(frozen=True)
 class DecisiveHeadsRun(Run[DecisiveHeads]):
-    """Model run that computes `decisive_heads` for a text."""
+    """Model run that finds the heads whose removal changes a text's translation (`decisive_heads`)."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""Named intermediate results of a forward or backward pass, and the format in which pages show them.
+"""Stores named intermediate results of a forward or backward pass, and defines the format in which pages show them.
 
 A stored result can be inspected, compared, or changed by a small amount (a nudge).
 """

@@ -51,7 +51,7 @@ def greedy_batch(
     symbols = model.symbols
     read = cache.first_read(symbols.start)
     applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device, model.config.generation)
-    # The sentence of each batch row, and the tokens taken so far for each sentence.
+    # Index of each batch row's sentence, and the tokens taken so far for each sentence.
     sentences = list(range(cache.batch_size))
     taken: list[list[int]] = [[] for _ in sentences]
     for number in range(max(limits)):

@@ -104,7 +104,7 @@ def drawn(
     others = [pairs[number] for number in shuffled if pairs[number][0] != tuple(source_ids)]
     if not others:
         raise InterventionError(
-            "There are no other sentences to take the heads' outputs from: make them with "
+            "There are no other sentences to take the heads' outputs from: measure some with "
             "`python -m transformer.analysis means`, or choose the mode zero, mean or uniform."
         )
     pair = others[draw % len(others)]

@@ -89,9 +89,9 @@ class Reader:
     def logit_lens(self, predicted: tuple[Token, ...]) -> tuple[LogitLens, np.ndarray]:
         """Return every decoder layer's prediction, and the rank of each target token, [T].
 
-        `read` must have run before, with a recorder that keeps details.
+        Call `read` first, with a recorder that keeps details.
         """
-        # With N sub-layers per layer, the recorder holds 1 + N L residual streams. Select the L streams that follow
+        # With N sub-layers per layer, the recorder contains 1 + N L residual streams. Select the L streams that follow
         # each layer's last sub-layer.
         parts = 3 if self.tokens else 2
         outputs = self.record.tensors["decoder.residual"][parts::parts]

@@ -72,8 +72,8 @@ def tempered(logits: Tensor, temperature: float) -> Tensor:
 def truncated_to_count(logits: Tensor, count: int) -> Tensor:
     """Set all but each row's `count` largest logits [..., V] to minus infinity.
 
-    Top-k sampling, Fan et al. 2018, "Hierarchical Neural Story Generation". Among equal logits, those with the lowest
-    ids are kept, as in greedy decoding.
+    This is top-k sampling (Fan et al. 2018, "Hierarchical Neural Story Generation"). Among equal logits, those with the
+    lowest ids are kept, as in greedy decoding.
     """
     order = logits.argsort(dim=-1, descending=True, stable=True)
     return logits.scatter(-1, order[..., count:], float("-inf"))
@@ -82,8 +82,8 @@ def truncated_to_count(logits: Tensor, count: int) -> Tensor:
 def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
     """Set logits [..., V] to minus infinity, except each row's most likely tokens, up to total probability `mass`.
 
-    Top-p or nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1. The
-    token at which the sum reaches `mass` is kept, so at least one token remains.
+    This is top-p or nucleus sampling (Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section
+    3.1). The token at which the sum reaches `mass` is kept, so at least one token remains.
     """
     probs, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
     beyond = probs.cumsum(dim=-1) - probs >= mass
@@ -98,8 +98,8 @@ def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
         uniform: uniform random numbers in [0, 1), [N].
 
     Returns:
-        Tokens [N] at which the cumulative distribution of softmax(logits) exceeds `uniform`. Relative position of each
-        random number within the token's interval, float64 [N], in [0, 1): also uniformly distributed.
+        The tokens, [N], at which the cumulative distribution of softmax(logits) exceeds `uniform`. Then each random
+        number's relative position within the token's interval, float64 [N], which is also uniform in [0, 1).
     """
     # Always on the CPU in float64: in float32, rounding errors add up over thousands of tokens.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)

@@ -261,7 +261,7 @@ def _check_next(where: str, step: LessonStep) -> None:
             f'{where}: next_when is {quoted(step.next_when)}; use "answered" in a step with a question, and only there'
         )
     if step.next_when == "row pinned" and (step.show != "map" or "row" not in step.figure):
-        raise LessonError(f'{where}: next_when is "row pinned", which needs a map whose row is named')
+        raise LessonError(f'{where}: next_when is "row pinned", which needs a map with the parameter row')
     if step.next_when == "head opened":
         values = check_call(step.claim, step.parameters).values
         if step.show != "map" or not {"layer", "head"} <= set(values):

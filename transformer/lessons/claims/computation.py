@@ -79,7 +79,7 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
     If no word can look at another, the word's two vectors are the same after the encoder too.
 
     Args:
-        word: a word that both sentences have at the same position.
+        word: a word at the same position in both sentences.
         other: the other sentence.
         hide, hide_other: words to hide in an additional measurement, in the lesson's sentence and in `other`; empty to
             hide none.

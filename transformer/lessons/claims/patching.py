@@ -27,8 +27,8 @@ class MinimalPair:
     """Two sentences that differ in one word, and two candidates for the next token.
 
     Attributes:
-        a, b: traces of the lesson's sentence and of the other sentence, both forced to the lesson sentence's
-            translation.
+        a, b: traces of the lesson's sentence and of the other sentence, both with the translation of the lesson's
+            sentence.
         question: choice between the two candidates; activations from `b` are patched into `a`.
     """
 
@@ -134,7 +134,7 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
 
 @claim("all", "needed", "enough", "layer", "head", "count")
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
-    """All cross-attention heads together determine the choice, but no single head is needed or enough for half."""
+    """All cross-attention heads together determine the choice, but no single one is needed or enough for half of it."""
     at = minimal_pair(evidence, other)
     effects, (layer, head) = effects_by_place(evidence, at), strongest_head(evidence, at)
     needed, enough = effects["the head with the largest effect"]
