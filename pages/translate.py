@@ -40,6 +40,11 @@ with main_figure():
         )
 open_page(*opened.page())
 st.subheader("All heads at a glance", anchor=False)
+st.caption(
+    "Each small picture is one attention head. Each row is a token that looks; each column is a token it looks at, in "
+    "reading order from the top left. The brighter a cell, the more attention, from 0 to 1. Grey cells are masked: the "
+    "decoder may not look ahead."
+)
 for column, (kind, page) in zip(st.columns(3, gap="medium"), PAGES.items(), strict=True):
     with column:
         st.page_link(page.path, label=f"**{page.title}**", icon=":material/open_in_full:")
@@ -48,8 +53,3 @@ for column, (kind, page) in zip(st.columns(3, gap="medium"), PAGES.items(), stri
         if show_small_maps(reading.trace, metrics):
             st.switch_page(page.path)
         prose(f"{kind}_sharpest", describe_most_focused_head(metrics))
-st.caption(
-    "Each small picture is one attention head. Each row is a token that looks; each column is a token it looks at, in "
-    "reading order from the top left. The brighter a cell, the more attention, from 0 to 1. Grey cells are masked: the "
-    "decoder may not look ahead."
-)

@@ -190,8 +190,10 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
   ];
   const across = writes.tops[1] + ATTENTION / 2;
   const next = writes.top - 56;
+  // In lecture mode, the stacked drawing has no room for it.
+  const direction = large && down ? [] : [svgText("Read upwards ↑", 4, large ? next - 24 : next - 39, "quiet", "start")];
   return [
-    arrowHead(),
+    arrowHead(), ...direction,
     svgElement("g", { transform: `translate(0 ${down})` }, ...encoder),
     way(arrow([middle.encoder, reads.out + down], [middle.encoder, reads.top - 27 + down], [aside, reads.top - 27 + down],
       [aside, across], [down ? decoderLeft + COLUMN + 1 : decoderLeft - 1, across])),

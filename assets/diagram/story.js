@@ -80,12 +80,27 @@ export class Story {
       class: "words", role: "listbox", tabindex: 0, dir: directionOf(words.join(" ")),
       "aria-label": `${language} words: arrow keys choose one`,
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.press(side, event),
-      onfocus: () => { if (this.word?.side !== side) this.keep({ side, at: 0 }); },
+      // A tap also sets the focus, and chooses a word by itself.
+      onfocus: () => { if (this.word?.side !== side && this.lists[side].matches(":focus-visible")) this.keep({ side, at: 0 }); },
+      onclick: (/** @type {MouseEvent} */ event) => { if (words.length) this.keep({ side, at: this.nearest(side, event) }); },
     }, ...words.map((word, at) => element("span", {
       class: spoken[at] ? "word" : "word punctuation", role: "option", id: `${side}-${at}`, "aria-selected": "false",
       onpointerenter: () => this.select({ side, at }),
-      onclick: () => this.keep({ side, at }),
     }, word)));
+  }
+
+  /**
+   * Returns the word that is nearest to a click, which may be beside the words. Punctuation must be hit exactly.
+   * @param {SideName} side
+   * @param {{ clientX: number, clientY: number }} place
+   */
+  nearest(side, { clientX, clientY }) {
+    const distances = [...this.lists[side].children].map((word, at) => {
+      const { left, right, top, bottom } = word.getBoundingClientRect();
+      const distance = Math.hypot(Math.max(left - clientX, clientX - right, 0), Math.max(top - clientY, clientY - bottom, 0));
+      return distance && !this.story[side].spoken[at] ? Infinity : distance;
+    });
+    return distances.indexOf(Math.min(...distances));
   }
 
   /**
@@ -153,7 +168,8 @@ export class Story {
     const hidden = story[side].columns[at];
     const looks = list(true, side === "source" ? `${name} looks at, most unusual first` : `As it was written, ${name} looked at, most unusual first`);
     this.panel.replaceChildren(
-      ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, "is looked at by"),
+      ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, "is looked at by (dotted)"),
+      ...(shown.length ? [this.legend()] : []),
       ...(shown.length ? [] : [element("p", { class: "question" }, `No link of ${name} stands out.`)]),
       element("p", { class: "actions" },
         ...(hidden.length ? [this.link(`Hide ${name}`, "change_attention", { [`edit_hidden_${side}`]: hidden.join(".") })] : []),
@@ -208,6 +224,14 @@ export class Story {
     });
     return element("p", { class: "measured" }, ...more.flat(), "There is no single answer: each ",
       term("head", "head"), " looks for something different. Within one head, a row adds up to 100%.");
+  }
+
+  // Explains the colours of the lines, and why some are dotted.
+  legend() {
+    const kinds = [...new Set(this.shown().map(({ link: [kind] }) => kind))];
+    return element("p", { class: "measured legend" }, "Lines: ",
+      ...kinds.flatMap((kind) => [element("span", { class: kind }, KINDS[kind].name), " "]),
+      "attention. The wider, the more.");
   }
 
   // Draws a line for each link: above the source words, below the target words, or between the two.

@@ -215,7 +215,7 @@ class HeadSwitches extends Component {
     }
     const [kind, layer, head] = this.current.split(".");
     const title = this.boards.find((board) => board.kind === kind)?.title ?? "";
-    this.others.textContent = `Only ${title.toLowerCase()} ${layer}.${head}`;
+    this.others.textContent = `Only ${title.toLowerCase()}, layer ${layer}, head ${head}`;
     this.status.textContent = `${all.filter((name) => this.off.has(name)).length} of ${all.length} heads ${this.changed}`;
     this.root.dataset.drawn = "switches";
   }

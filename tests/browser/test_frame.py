@@ -274,6 +274,11 @@ def test_selected_word_is_stored_in_the_url(reader):
     expect(page).to_have_url(re.compile("word_side=target&word_at=4"))
     reader.reload()
     expect(chosen).to_have_text("Traum")
+    # A tap beside a word chooses the nearest word of its sentence.
+    end = page.get_by_role("listbox", name="English words").get_by_role("option").last.bounding_box()
+    page.mouse.click(end["x"] + end["width"] + 12, end["y"] + end["height"] / 2)
+    expect(chosen).to_have_text("dream")
+    expect(page).to_have_url(re.compile("word_at=4$"))
     # A new sentence opens with a new default word.
     reader.translate("The old man reads.")
     expect(page).to_have_url(re.compile("old.man.reads.$"))

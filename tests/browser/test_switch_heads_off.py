@@ -28,7 +28,7 @@ def test_single_heads_rows_and_whole_switchboards_can_be_switched_off(reader):
     switch(reader, "encoder.2.2").click()
     expect(reader.page).to_have_url(re.compile("off_heads=encoder.2.1-encoder.2.2"))
     expect(switch(reader, "encoder.2.1")).to_have_attribute("aria-checked", "false")
-    reader.page.get_by_role("button", name="Only encoder attention 2.2").click()
+    reader.page.get_by_role("button", name="Only encoder attention, layer 2, head 2").click()
     expect(reader.page.locator(".switches .count")).to_have_text("47 of 144 heads off")
     reader.page.get_by_role("button", name="Invert").click()
     expect(reader.page.locator(".switches .count")).to_have_text("97 of 144 heads off")

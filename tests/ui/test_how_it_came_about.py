@@ -1,6 +1,6 @@
 import pytest
 
-from tests.ui.driver import expand, healthy, opened, same_numbers, table, texts
+from tests.ui.driver import expand, healthy, opened, same_numbers, submit, table, texts
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
 from transformer.attribution.graph import attribution_graph, prune, runner_up
@@ -61,3 +61,13 @@ def test_attribution_graph_is_shown_for_a_language_model():
 def test_invalid_numbers_in_the_url_fall_back_to_defaults():
     test = opened(PAGE, text=DREAM, graph_position="9999", graph_path="9999", graph_against="1", graph_most="x")
     assert healthy(test)
+
+
+def test_new_sentence_keeps_the_explained_token_on_all_pages_if_it_occurs_again(shipped):
+    test = opened(PAGE, text="Tom has a small dog.", graph_position="1")
+    submit(test, "Today Tom has a big dog.")
+    assert shipped.trace("Today Tom has a big dog.").predicted_tokens[2].text == "▁Tom"
+    assert healthy(test) and test.button_group("graph_token").value == 2
+    assert test.query_params["graph_position"] == test.query_params["mattered_explained"] == "3"
+    submit(test, "She sleeps.")
+    assert healthy(test) and "graph_position" not in test.query_params

@@ -41,8 +41,8 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     choose(test, "Second token", int(other))
     assert healthy(test)
     assert test.query_params["graph_against"] == test.query_params["mattered_against"] == str(other)
-    test.button(key="patch_most").click().run()
-    assert healthy(test) and test.query_params["patch_step"] == "11" and "**müde** to **breit**" in plain(test)
+    # Only the step that translates the changed word differs more, which is no surprise.
+    assert not [each for each in test.button if each.key == "patch_most"]
     # Then patch in the other direction, and patch a head.
     test.query_params.clear()
     test = opened(PAGE, text=EXAMPLES[0], patch_direction="enough", patch_site="cross.outputs", patch_layer="4")

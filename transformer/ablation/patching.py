@@ -190,21 +190,21 @@ def steps_of_changed_word(a: Trace, b: Trace) -> np.ndarray:
     return np.append(np.isin(consensus(a), changed), False)
 
 
-def step_to_show(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
+def step_to_show(a: Trace, b: Trace, differences: np.ndarray) -> int:
     """Choose the step to show first.
 
     Among the steps where the sentences prefer different tokens, choose the one with the largest difference. Steps that
-    merely translate the changed word are left out.
+    merely translate the changed word are left out, unless no other step qualifies.
 
     Args:
         a, b: traces of the two sentences.
         differences: result of `DifferencesRun`.
 
     Returns:
-        The 0-based step, or None if no step qualifies.
+        The 0-based step.
     """
     telling = (a.candidate_ids[:, 0] != b.candidate_ids[:, 0]) & ~steps_of_changed_word(a, b)
-    return int(np.where(telling, differences, -np.inf).argmax()) if telling.any() else None
+    return int((np.where(telling, differences, -np.inf) if telling.any() else differences).argmax())
 
 
 def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion:

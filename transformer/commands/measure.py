@@ -213,11 +213,11 @@ def effects(options: argparse.Namespace) -> None:
 
 
 def survey(options: argparse.Namespace) -> None:
-    measured, describe = SURVEYS[options.command]
+    compute, describe = SURVEYS[options.command]
     sentences = read_sentences(options.sentences)
-    found = measured(model_of(options), sentences)
-    write_text(options.output, found.to_json() + "\n")
-    print(describe(found))
+    statistics = compute(model_of(options), sentences)
+    write_text(options.output, statistics.to_json() + "\n")
+    print(describe(statistics))
 
 
 def removal(options: argparse.Namespace) -> None:

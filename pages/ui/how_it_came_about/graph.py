@@ -20,6 +20,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.measurements.local_measurement import model_record, offer_measurement
 from pages.ui.measurements.recordings import PATHS
 from pages.ui.params.how_it_came_about import GraphParams
+from pages.ui.params.pages import PAGES
 from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
@@ -97,6 +98,15 @@ def show_graph(reading: TracedReading) -> None:
         st.markdown("  \n".join(filter(None, (describe_details(graph, pruned, paths), concluded))))
     numbers = nodes.drop(columns=["x", "y", "short"])
     show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
+    if reading.translator is not None:
+        st.page_link(
+            PAGES["patch"].script,
+            label="Patch the step that writes this token",
+            icon=":material/swap_horiz:",
+            query_params=session.address_on(
+                "patch", {**session.address(), "patch_step": str(question.target.positions[0] + 1)}
+            ),
+        )
     with save_tables(
         "how-it-came-about",
         "graph",

@@ -9,7 +9,7 @@ import streamlit as st
 from attention_atlas.browser.labels import disambiguate
 from attention_atlas.browser.token_labels import entry_label, label_without_space, token_label
 from pages.ui.heads.head_reading import TracedReading
-from pages.ui.params.how_it_came_about import NOTHING, GraphParams
+from pages.ui.params.how_it_came_about import NOTHING, UNCHOSEN, GraphParams
 from pages.ui.state import session
 from pages.ui.state.bind import key_for, preset, when_chosen
 from pages.ui.text.markup import markdown
@@ -18,6 +18,9 @@ from transformer.attribution.graph import Node
 from transformer.attribution.score_pairs import BIASES, Writer
 from transformer.values.tokens import Token
 from transformer.values.trace import Stack, Trace
+
+# Session-state key of the token that the user chose, which the page keeps if the next translation has it too.
+LAST_TOKEN = "_graph_last_token"
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,13 @@ def pick_question(reading: TracedReading) -> PathQuestion:
     """Show a button for each predicted token, and a select box of tokens to contrast with; return the question."""
     trace, params = reading.trace, session.params(GraphParams)
     predicted = labels_of(trace.predicted_tokens, trace.target_text)
-    position = params.position if 0 <= params.position < len(predicted) else _least_certain(trace)
+    if params.position == UNCHOSEN and st.session_state.get(LAST_TOKEN) in predicted:
+        params = params.at(predicted.index(st.session_state[LAST_TOKEN]))
+        session.store(params)
+        session.rewrite_address()
+    is_chosen = 0 <= params.position < len(predicted)
+    position = params.position if is_chosen else _least_certain(trace)
+    st.session_state[LAST_TOKEN] = predicted[position] if is_chosen else None
     st.pills(
         "How did this token come about?",
         range(len(predicted)),

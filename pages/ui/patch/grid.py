@@ -14,7 +14,7 @@ from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_clickable
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
-from pages.ui.patch.labels import both_sentences, marks, site_name, source_labels, token_labels
+from pages.ui.patch.labels import both_sentences, cell_labels, site_name, source_labels, token_labels
 from pages.ui.patch.question import PatchingPair, grid_unit
 from pages.ui.patch.two_runs import show_runs
 from pages.ui.state import session
@@ -95,7 +95,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
                 scale=transparent_diverging(most),
                 mask=np.isfinite(values),
                 masked=NO_PARTNER,
-                marks=("effect", marks(values)) if unit == "effect" else None,
+                marks=("effect", cell_labels(values)) if unit == "effect" else None,
                 picked=cell,
                 ink=conditional_colour(f"abs(datum.value) > {0.5 * most}", LIGHT, "currentColor"),
                 outlined=True,

@@ -34,7 +34,7 @@ def both_sentences(text: str, other: str) -> str:
     return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end :])])
 
 
-def marks(values: np.ndarray) -> np.ndarray:
+def cell_labels(values: np.ndarray) -> np.ndarray:
     """Return the text for each cell: the effect with two decimal places, or "" if its magnitude is below 0.05."""
     return np.array(
         [
@@ -45,16 +45,16 @@ def marks(values: np.ndarray) -> np.ndarray:
     )
 
 
-def token_labels(asked: PatchingPair, site: PatchSite, columns: dict[int, int]) -> list[str]:
+def token_labels(pair: PatchingPair, site: PatchSite, columns: dict[int, int]) -> list[str]:
     """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
     if stack_of(site) == "decoder":
-        return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
-    own, other = source_labels(asked.a), source_labels(asked.b)
+        return [token_label(token, pair.a.target_text) for token in pair.a.target_tokens]
+    texts, other_texts = source_labels(pair.a), source_labels(pair.b)
     return [
         name
-        if index not in columns or other[columns[index]] == name
-        else f"{name} / {label_without_space(other[columns[index]])}"
-        for index, name in enumerate(own)
+        if index not in columns or other_texts[columns[index]] == name
+        else f"{name} / {label_without_space(other_texts[columns[index]])}"
+        for index, name in enumerate(texts)
     ]
 
 

@@ -88,6 +88,8 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
     words, effects = st.columns([5, 4], gap="large")
     table = next_words({name: text.after for name, text in texts.items()}, question.step, pair.reading.tokenizer)
     with words:
+        # The chart's toolbar appears above the chart, and would cover a translation.
+        st.markdown("**Probability of the next token**")
         show_altair(
             next_chart(table, columns),
             "patch_next",

@@ -84,8 +84,9 @@ def pick_question(reading: Reading) -> PatchingPair:
     pair = PatchingPair(reading, a, b, replace(question, tokens=_pick_tokens(reading, a, b, question, places[1:])))
     contrasts = reading.runs.get(PatchRun(pair.question, ()))
     st.markdown(_describe_preferences(pair, contrasts), help=explain("logit", "nats", "teacher forcing"))
-    most = int(differences.argmax())
-    if contrasts.is_close and differences[most] >= MIN_DIFFERENCE:
+    most = step_to_show(a, b, differences)
+    # At the step that translates the changed word, a difference would be no surprise.
+    if contrasts.is_close and differences[most] >= MIN_DIFFERENCE and not steps_of_changed_word(a, b)[most]:
         st.button(
             f"Go to the step where A and B differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
             icon=":material/arrow_forward:",
@@ -173,19 +174,20 @@ def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
     run, other = (f"{abs(value):.2f}" for value in both)
     description = f"With A, the model prefers {first} by {run} nats, and with B "
     description += f"by {other}. " if first == second else f"{second} by {other}. "
+    translates_change = bool(steps_of_changed_word(pair.a, pair.b)[pair.question.step])
     if contrasts.is_close:
         description += (
             "**Changing this word hardly changes this choice: that is a result.** The two sentences differ by only "
             f"{abs(contrasts.other - contrasts.run):.2f} nats here, less than {MIN_DIFFERENCE:g}. A share of so small "
             "a difference would mean nothing."
         )
-    elif steps_of_changed_word(pair.a, pair.b)[pair.question.step]:
+    elif translates_change:
         description += (
             "This step translates the changed word itself, so a difference is no surprise. The list of steps shows how "
             "much A and B differ at the other steps."
         )
     example = next((each for each in PAIRS if {each.a, each.b} == {pair.a.source_text, pair.b.source_text}), None)
-    if contrasts.is_close and example is not None and example.word:
+    if (contrasts.is_close or translates_change) and example is not None and example.word:
         runs, texts = pair.reading.runs, (pair.a.source_text, pair.b.source_text)
         description += " " + describe_translations(example, *(runs.get(TraceRun(text)) for text in texts))
     return description

@@ -9,7 +9,7 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.runs.models import server
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
-from pages.ui.text.hints import describe_likely_errors, rare_words, unusual_spelling
+from pages.ui.text.hints import describe_known_mistakes, describe_likely_errors, rare_words, unusual_spelling
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
@@ -35,7 +35,8 @@ def show_translation(reading: Reading, *, large: bool = False, label: str = "") 
     target = markdown(reading.languages.target.name)
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
         with st.container(width="stretch"):
-            st.markdown(f"**{label or target}:** {markdown(reading.own.target_text) or EMPTY_TRANSLATION}")
+            own = f"**{label or target}:** {markdown(reading.own.target_text) or EMPTY_TRANSLATION}"
+            st.markdown("  \n".join([own, *_mistakes(reading)]))
         beside = st.container(width="content")
         another = st.popover(
             "Try my own translation",
@@ -63,7 +64,7 @@ def show_translation(reading: Reading, *, large: bool = False, label: str = "") 
             *([_describe_effort(reading), *_describe_unapplied(reading)] if large else []),
             *_remarks(reading),
         ]:
-            st.caption(" ".join(remarks))
+            st.caption(" ".join(remarks), help=explain("token", "parameter") if large else None)
     return beside
 
 
@@ -112,12 +113,17 @@ def _describe_unapplied(reading: Reading) -> list[str]:
     )
 
 
+def _mistakes(reading: Reading) -> list[str]:
+    own = reading.own
+    return describe_known_mistakes(own.source_text, own.target_text) if is_shipped(reading.translator) else []
+
+
 def _remarks(reading: Reading) -> list[str]:
     """Return Markdown remarks on possible errors in the built-in model's own translation."""
     own = reading.own
     if not is_shipped(reading.translator) or unusual_spelling(own.source_text):
         return []
-    return describe_likely_errors(own.source_text, own.target_text) or _describe_rare_words(own)
+    return describe_likely_errors(own.source_text) or _describe_rare_words(own)
 
 
 def _describe_rare_words(own: Trace) -> list[str]:

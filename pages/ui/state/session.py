@@ -123,7 +123,8 @@ def page_address(*changed: Params) -> dict[str, str]:
 
 def rewrite_address() -> None:
     """Write the state to the URL again; for pages that correct a choice after the model has read the sentence."""
-    _write_address(_state(), st.session_state[ADDRESS])
+    state = st.session_state[STATE] = without_the_previous(_state(), st.session_state[MIRRORED], just_decoded=False)
+    _write_address(state, st.session_state[ADDRESS])
 
 
 def _write_address(state: State, opened: Mapping[str, str]) -> None:

@@ -15,13 +15,13 @@ from pages.ui.params.subject import TRANSLATOR, SubjectParams
 from pages.ui.params.what_mattered import MatteredParams
 
 # Pages that explain a predicted token of the translation.
-ASKING = (PatchParams, GraphParams, MatteredParams)
+TOKEN_PAGES = (PatchParams, GraphParams, MatteredParams)
 
 
 def opened_state(address: Mapping[str, str], before: State) -> State:
     """Parse the state from a URL's parameters; if they lack a text, keep the previous text and model."""
     here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
-    return _asking_the_same(State.from_address({**here, **address}))
+    return _with_same_token(State.from_address({**here, **address}))
 
 
 def without_the_previous(state: State, before: State, *, just_decoded: bool) -> State:
@@ -38,13 +38,13 @@ def without_the_previous(state: State, before: State, *, just_decoded: bool) -> 
             state = replace(state, target="")
         return state.each(lambda value: value.for_another_sentence())
     if state.target != before.target:
-        found = state.each(lambda value: value.for_another_translation())
-        return found.with_params(state.of(DecodingParams)) if just_decoded else found
-    return _asking_the_same(state, before)
+        reset = state.each(lambda value: value.for_another_translation())
+        return reset.with_params(state.of(DecodingParams)) if just_decoded else reset
+    return _with_same_token(state, before)
 
 
-def _asking_the_same(state: State, before: State | None = None) -> State:
-    """Return a copy in which the pages in ASKING explain the predicted token that was chosen on one of them.
+def _with_same_token(state: State, before: State | None = None) -> State:
+    """Return a copy in which the pages in TOKEN_PAGES explain the predicted token that was chosen on one of them.
 
     Args:
         before: the state before the choice; None for a state from a URL, in which explicit choices are kept.
@@ -53,13 +53,13 @@ def _asking_the_same(state: State, before: State | None = None) -> State:
         return state
     chosen = [
         (cls, asked)
-        for cls in ASKING
+        for cls in TOKEN_PAGES
         if (asked := state.of(cls).asked) and (before is None or asked != before.of(cls).asked)
     ]
     if not chosen:
         return state
     own, asked = chosen[0]
-    others = [state.of(cls) for cls in ASKING if cls is not own]
+    others = [state.of(cls) for cls in TOKEN_PAGES if cls is not own]
     if before is None:
         others = [other for other in others if other == other.for_another_translation()]
     return state.with_params(*(other.asking(asked) for other in others))

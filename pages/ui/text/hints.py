@@ -100,15 +100,20 @@ def _describe_language(code: str) -> str:
     )
 
 
-def describe_likely_errors(text: str, translation: str) -> list[str]:
-    """Return Markdown hints about errors that the built-in model is likely to make in this sentence; may be empty.
+def describe_known_mistakes(text: str, translation: str) -> list[str]:
+    """Return Markdown explanations of what is wrong in the built-in model's translation of a sentence; may be empty.
 
     Args:
         text: the sentence as typed.
         translation: the translation.
     """
+    return [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in translation]
+
+
+def describe_likely_errors(text: str) -> list[str]:
+    """Return Markdown hints about errors that the built-in model is likely to make in a sentence; may be empty."""
     words, _ = _words_and_letters(text)
-    hints = [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in translation]
+    hints = []
     if re.search(r"\d", text) or any(map(_is_name, INNER_CAPITALS.findall(text))):
         hints.append("The model often gets names and numbers wrong.")
     if len(words) > USUAL_WORDS:

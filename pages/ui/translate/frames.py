@@ -156,10 +156,10 @@ def film_frames(
 
     followed = {"words": word, "source": row, "target": step, "predicted": step}
 
-    def line(shown: Line) -> dict[str, Any]:
+    def line(shown: Line, largest: float) -> dict[str, Any]:
         of, numbers = shown.of, shown.numbers
         room = {"dimensions": DIMENSIONS, "vocabulary": CANDIDATES}.get(of, len(numbers))
-        cells = [cell(shown, at) for at in sorted(kept.get(of, range(min(room, len(numbers)))))]
+        cells = [cell(shown, at, largest) for at in sorted(kept.get(of, range(min(room, len(numbers)))))]
         name = LINES[shown.name].format(
             token=quoted("source", shown.token),
             position=shown.token + 1,
@@ -172,10 +172,9 @@ def film_frames(
             name += f" ({len(cells)} of {len(numbers)})"
         return {"name": name, "palette": "difference" if of == "dimensions" else "viridis", "cells": cells}
 
-    def cell(shown: Line, at: int) -> dict[str, Any]:
+    def cell(shown: Line, at: int, largest: float) -> dict[str, Any]:
         of, value = shown.of, float(shown.numbers[at])
         if of == "dimensions":
-            largest = float(np.abs(shown.numbers).max()) or 1.0
             key = f"{shown.name}-{shown.token}-{at}"
             return {"key": key, "label": "", "number": typeset(value), "tint": (value / largest + 1) / 2}
         if of == "layers":
@@ -218,12 +217,14 @@ def film_frames(
         own = {"layer": film[name].layer + 1, "head": film[name].head + 1}
         if last.of == "source":
             own |= {"most": typeset(float(last.numbers.max())), "where": quoted("source", int(last.numbers.argmax()))}
+        # All vectors of a frame share one colour scale.
+        largest = max((np.abs(each.numbers).max() for each in film[name].lines if each.of == "dimensions"), default=0)
         changed = dict(parse_qsl(address.format(**values, **own), keep_blank_values=True))
         frames.append(
             {
                 "title": title,
                 "says": text.format(**values, **own),
-                "lines": [line(each) for each in film[name].lines],
+                "lines": [line(each, float(largest) or 1.0) for each in film[name].lines],
                 "link": (f"More: {PAGES[page].title}", page, changed),
             }
         )

@@ -42,6 +42,17 @@ def test_film_cells_show_token_labels_ids_and_weights(film):
         assert cell["tint"] == weight and cell["number"] == ("≈ 0" if weight < 0.005 else f"{weight:.2f}")
 
 
+def test_vectors_of_a_film_frame_share_one_colour_scale(film):
+    _, frames = film
+    for name in ("vector", "scores", "values"):
+        vectors = [line for line in frames[name]["lines"] if line["palette"] == "difference"]
+        cells = [cell for line in vectors for cell in line["cells"]]
+        numbers = [float(cell["number"].replace("−", "-")) for cell in cells]
+        by_number = sorted(zip(numbers, (cell["tint"] for cell in cells), strict=True))
+        assert all(0 <= tint <= 1 for _, tint in by_number)
+        assert all(b[1] >= a[1] for a, b in zip(by_number, by_number[1:], strict=False) if b[0] > a[0]), name
+
+
 def test_chosen_word_is_marked_in_every_film_frame(film):
     _, frames = film
     row, step = frames["weights"]["link"][2]["encoder_rows"], frames["mask"]["link"][2]["decoder_rows"]

@@ -5,6 +5,7 @@ import pytest
 from pages.ui.text.hints import (
     MISTAKES,
     USUAL_WORDS,
+    describe_known_mistakes,
     describe_likely_errors,
     rare_words,
     unknown_characters,
@@ -32,7 +33,7 @@ NOT_ES = [
 
 
 def hints(text):
-    return unusual_spelling(text) or describe_likely_errors(text, "")
+    return unusual_spelling(text) or describe_likely_errors(text)
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
@@ -108,7 +109,10 @@ def test_characters_kept_in_the_translation_get_no_hint(shipped):
 
 def test_hints_about_mistranslated_examples_match_the_shipped_model(shipped):
     for text, wrong in MISTAKES:
-        assert text in EXAMPLES and wrong in shipped.translate(text).text
+        translation = shipped.translate(text).text
+        assert text in EXAMPLES and wrong in translation
+        assert describe_known_mistakes(text, translation) == [MISTAKES[text, wrong]]
+        assert describe_known_mistakes(text, "") == []
     for text in NOT_ES:
         assert "weil es " in shipped.translate(text).text, text
 
