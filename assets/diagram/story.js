@@ -222,8 +222,8 @@ export class Story {
       link.classList.add("further");
       return [link, ". "];
     });
-    return element("p", { class: "measured" }, ...more.flat(), "There is no single answer: each ",
-      term("head", "head"), " looks for something different. Within one head, a row adds up to 100%.");
+    return element("p", { class: "measured" }, ...more.flat(),
+      "There is no single answer: each head looks for something different. Within one head, a row adds up to 100%.");
   }
 
   // Explains the colours of the lines, and why some are dotted.

@@ -182,14 +182,13 @@ def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
             "a difference would mean nothing."
         )
     elif translates_change:
-        description += (
-            "This step translates the changed word itself, so a difference is no surprise. The list of steps shows how "
-            "much A and B differ at the other steps."
-        )
+        description += "This step translates the changed word itself, so a difference is no surprise."
     example = next((each for each in PAIRS if {each.a, each.b} == {pair.a.source_text, pair.b.source_text}), None)
     if (contrasts.is_close or translates_change) and example is not None and example.word:
         runs, texts = pair.reading.runs, (pair.a.source_text, pair.b.source_text)
         description += " " + describe_translations(example, *(runs.get(TraceRun(text)) for text in texts))
+    elif translates_change:
+        description += " The list of steps shows how much A and B differ at the other steps."
     return description
 
 

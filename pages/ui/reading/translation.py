@@ -64,7 +64,7 @@ def show_translation(reading: Reading, *, large: bool = False, label: str = "") 
             *([_describe_effort(reading), *_describe_unapplied(reading)] if large else []),
             *_remarks(reading),
         ]:
-            st.caption(" ".join(remarks), help=explain("token", "parameter") if large else None)
+            st.caption(" ".join(remarks), help=explain("token", "parameter", "head") if large else None)
     return beside
 
 

@@ -218,7 +218,9 @@ def film_frames(
         if last.of == "source":
             own |= {"most": typeset(float(last.numbers.max())), "where": quoted("source", int(last.numbers.argmax()))}
         # All vectors of a frame share one colour scale.
-        largest = max((np.abs(each.numbers).max() for each in film[name].lines if each.of == "dimensions"), default=0)
+        largest = max(
+            (np.abs(each.numbers[:DIMENSIONS]).max() for each in film[name].lines if each.of == "dimensions"), default=0
+        )
         changed = dict(parse_qsl(address.format(**values, **own), keep_blank_values=True))
         frames.append(
             {
