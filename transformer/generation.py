@@ -21,8 +21,8 @@ class Generation:
         bad_words_ids: token sequences that are never written.
         forced_eos_token_id: id of the token to write when a text reaches the maximum length.
         early_stopping: when beam search ends. True: once there are as many finished hypotheses as beams. False: once
-            the best live hypothesis scores less than the worst finished one. "never": once that would hold at any
-            length.
+            the best live hypothesis scores less than the worst finished one. "never": once the best live hypothesis
+            would score less at any length.
         renormalize_logits: whether probabilities are normalised to sum to 1 after the other settings.
     """
 

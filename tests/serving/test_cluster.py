@@ -189,7 +189,7 @@ def test_missing_cluster_token_is_reported(cluster, tmp_path):
     for done in (measured, served):
         assert done.returncode == 1 and "Traceback" not in done.stderr
         said = done.stderr.splitlines()[-1]
-        assert said.startswith(f"error: there is no Ray cluster at {cluster.address} whose token this machine has")
+        assert said.startswith(f"error: no Ray cluster at {cluster.address} accepts this machine's token")
 
 
 def test_unreachable_cluster_address_is_reported(cluster, tmp_path):

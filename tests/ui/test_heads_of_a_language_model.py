@@ -165,7 +165,7 @@ def test_two_heads_part_compares_two_texts_of_the_language_model(loaded):
     test.button("compare_mine").click().run()
     assert healthy(test) and test.text_input("compare_text_b_text").value == "The dog"
     test.text_input("compare_text_b_text").set_value("dog " * 500).run()
-    assert healthy(test, warned=True) and "shorten it" in test.warning[0].value
+    assert healthy(test, warned=True) and "shorten the text" in test.warning[0].value
 
 
 @pytest.mark.thorough

@@ -121,7 +121,7 @@ def test_too_long_text_is_reported_and_kept(text):
     submit(test, text, "beginning")
     assert healthy(test, warned=True)
     (warning,) = test.warning
-    assert "shorten it" in warning.value and f"at most {POSITIONS - 1} tokens" in warning.value
+    assert "shorten the text" in warning.value and f"at most {POSITIONS - 1} tokens" in warning.value
     assert typed(test, "beginning") == text
     again = opened(**{name: test.query_params[name] for name in test.query_params})
     assert [each.value for each in again.warning] == [warning.value] or len(text) > 10_000

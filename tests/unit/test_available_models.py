@@ -131,7 +131,7 @@ DAMAGE = {
     "no text": (content("config.json", b"\xff\xfe"), "cannot be used"),
     "Hugging Face's": (content("config.json", json.dumps({"model_type": "marian"}).encode()), "attention-atlas import"),
     "of another family": (content("config.json", b'{"model_type": "t5"}'), "of the family t5; if the"),
-    "large config": (content("config.json", b" " * (2**20 + 1)), "config.json is larger than the 1 MB"),
+    "large config": (content("config.json", b" " * (2**20 + 1)), "config.json is larger than 1 MB"),
     "languages": (content("languages.json", b"[1]"), "languages.json is not a JSON object"),
     "markup": (content("languages.json", b'{"source": "<b>x</b>", "target": "de"}'), "languages.json must look like"),
 }

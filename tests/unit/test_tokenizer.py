@@ -101,9 +101,9 @@ def test_tokenizer_training_is_deterministic():
 
 
 def test_too_little_text_for_a_vocabulary_is_reported():
-    with pytest.raises(ValueError, match="cannot make 5000 tokens from this text; it allows at most 375"):
+    with pytest.raises(ValueError, match="cannot make 5000 tokens from this text; the maximum is 375"):
         train_tokenizer(["a b c"], size=5000)
-    with pytest.raises(ValueError, match="a vocabulary has at least 372"):
+    with pytest.raises(ValueError, match="the minimum is 372"):
         train_tokenizer(["a b c"], size=100)
 
 

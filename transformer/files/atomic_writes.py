@@ -15,9 +15,7 @@ UNFINISHED = ".unfinished"
 
 @contextmanager
 def write_errors_explained(path: Path) -> Iterator[None]:
-    """Context manager that adds the file name to write errors.
-
-    If the disk is full, the operating system omits the name.
+    """Context manager that adds the file name to write errors, because the system's message for a full disk omits it.
 
     Raises:
         OSError: the file cannot be written; the message says what to do.
@@ -33,7 +31,7 @@ def write_errors_explained(path: Path) -> Iterator[None]:
 
 
 def check_output(path: Path) -> None:
-    """Check that an output file can be written, before hours of work on the file's content.
+    """Check that an output file can be written, before a command spends hours computing the file's content.
 
     Raises:
         AtlasError: the file cannot be written; the message says why.
@@ -54,20 +52,20 @@ def check_output(path: Path) -> None:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Context manager that yields a temporary folder, and moves the files in it to `path` at the end.
+    """Context manager that yields a temporary folder, and moves the folder's files to `path` when the block ends.
 
     After an error in the block, `path` is unchanged.
 
     Raises:
         AtlasError: `path` exists and is not an empty folder.
-        OSError: the folder cannot be created or written to; the error comes before any file is written.
+        OSError: the folder cannot be created or written to. Nothing has been written in this case.
     """
     # `realpath` resolves "x/..", so that the folder x is not created.
     place = Path(os.path.realpath(path))
     with write_errors_explained(path):
         there = place.exists()
         if there and (not place.is_dir() or any(place.iterdir())):
-            raise AtlasError(f"{path} already exists: give another --output, or move it away.")
+            raise AtlasError(f"{path} already exists: choose another --output, or move the existing one.")
         place.mkdir(parents=True, exist_ok=True)
         # The temporary folder is inside `path`, because the user may have no permission to write elsewhere. `path`
         # itself is not replaced, because it may be the user's current folder.

@@ -44,7 +44,7 @@ class Record:
             )
         except (LookupError, TypeError, AttributeError, msgspec.ValidationError) as error:
             raise ValueError(
-                f"it is not the expected record, or is of another version ({type(error).__name__}: {error})"
+                f"it is not the expected record, or is from another version ({type(error).__name__}: {error})"
             ) from error
 
     def _written(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def read_small(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
     """
     content = _beginning(path, most)
     if len(content) > most:
-        raise ValueError(f"{path.name} is larger than the {most // MEGABYTE} MB that such a file may have")
+        raise ValueError(f"{path.name} is larger than {most // MEGABYTE} MB, the limit for this type of file")
     return content
 
 
@@ -69,13 +69,13 @@ def read_beginning(path: Path, most: int) -> tuple[str, bool]:
 
 
 def _beginning(path: Path, most: int) -> bytes:
-    """Read a file up to `most` + 1 bytes; the extra byte shows that the file is larger."""
+    """Read a file up to `most` + 1 bytes; the extra byte exists only if the file is larger than `most`."""
     with path.open("rb") as file:
         return file.read(most + 1)
 
 
 def _decoded(content: bytes, path: Path, *, is_whole: bool = True) -> str:
-    """Decode UTF-8. Unless `is_whole` is True, the bytes may end in the middle of a character."""
+    """Decode UTF-8. If `is_whole` is False, the bytes may end in the middle of a character."""
     try:
         return getincrementaldecoder("utf-8")().decode(content, final=is_whole)
     except UnicodeDecodeError as error:

@@ -85,7 +85,7 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
     Args:
         path: file written by `write_sealed`.
         names: keys that the notes must have; they identify the type of sealed file.
-        advice: what to do about an unusable file, as the end of the error message.
+        advice: what the user can do about an unusable file; appended to the error message.
 
     Raises:
         FileNotFoundError: the file does not exist.
@@ -107,7 +107,7 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
         raise ValueError(f"the file {path} was altered or damaged: {advice}")
     notes = json.loads(encoded_notes)
     if notes.keys() != set(names):
-        raise ValueError(f"the file {path} does not have the content that its name says: {advice}")
+        raise ValueError(f"the file {path} does not contain what its name says: {advice}")
     return SealedTensors(tensors, notes)
 
 

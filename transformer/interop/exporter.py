@@ -46,7 +46,7 @@ def export_huggingface(model: Path, output: Path) -> None:
         output: folder to write; a folder that exists must be empty.
 
     Raises:
-        AtlasError: Marian does not support a feature of the model, or the output folder is in use.
+        AtlasError: Marian does not support a feature of the model, or the output folder is not empty.
     """
     with atomic_folder(output) as unfinished:
         checkpoint = load_checkpoint(model)

@@ -1,4 +1,4 @@
-"""Downloads model folders from the Hugging Face Hub. No other module of the import uses the network."""
+"""Downloads model folders from the Hugging Face Hub. No other module of `transformer.interop` uses the network."""
 
 import re
 from pathlib import Path

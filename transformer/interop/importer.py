@@ -44,10 +44,10 @@ def import_model(
         say: function that receives one line about the memory needed, before the model is loaded.
 
     Returns:
-        Report for the terminal, with the model's properties and the decisions of the import.
+        Report for the terminal, with the model's properties and the importer's decisions.
 
     Raises:
-        AtlasError: the model cannot be read, the output folder is in use, or a code is invalid.
+        AtlasError: the model cannot be read, the output folder is not empty, or a language code is invalid.
     """
     try:
         source_language, target_language = (None if code is None else typed_language(code) for code in languages)
@@ -83,7 +83,7 @@ def _locate(source: str, revision: str | None, pickle: bool) -> tuple[Path, str,
             )
         return path, path.resolve().name, ""
     if os.path.exists(path):
-        raise CheckpointError(f"{path} is a file: give its folder.")
+        raise CheckpointError(f"{path} is a file: pass its folder.")
     if not hub.NAME.fullmatch(source) or source.startswith("."):
         raise CheckpointError(
             f"There is no folder {path}; a name on the Hugging Face Hub looks like Helsinki-NLP/opus-mt-en-fr."
@@ -98,7 +98,7 @@ def _locate(source: str, revision: str | None, pickle: bool) -> tuple[Path, str,
 
 
 def _languages(model: ImportedModel, source: Language | None, target: Language | None) -> Languages | None:
-    """Return the given languages, falling back to the folder's languages; None if neither language is known."""
+    """Return the given languages; a missing one is taken from the folder. None if neither language is known."""
     if (source is None and target is None) or any(code.startswith("<<") for code in model.tokenizer.codes):
         return model.card.languages
     languages_of_card = model.card.languages or UNKNOWN
@@ -123,8 +123,8 @@ def _card_facts(model: ImportedModel, name: str, commit: str) -> list[str]:
         f"F {config.d_ff}, {config.activation}, {tokens} tokens",
         " to ".join(each.name for each in model.card.languages)
         if model.card.languages
-        else "languages not stated: delete this folder and import it again with --source and --target, or write them "
-        "into languages.json",
+        else "languages unknown: delete this folder and import the model again with --source and --target, or write "
+        "the languages into languages.json",
         f"licence: {model.card.licence or 'not stated'}",
     ]
     read = [code for code in model.tokenizer.codes if code.startswith("<")]
@@ -138,7 +138,7 @@ def _card_facts(model: ImportedModel, name: str, commit: str) -> list[str]:
 
 
 def card(model: ImportedModel, name: str, commit: str) -> str:
-    """Return the imported model's card: origin, decisions of the import, and original card."""
+    """Return the imported model's card: origin, the importer's decisions, and the original card."""
     title = f"{name.split('/')[-1]}, imported"
     if model.card.languages:
         title = f"{' → '.join(each.name for each in model.card.languages)}, imported"

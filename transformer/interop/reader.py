@@ -30,7 +30,7 @@ from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
-# Advice for models with weights only in a pickle file.
+# Advice for models whose weights exist only as a pickle file.
 READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
 # Size limits, larger than all existing models, so that an invalid config.json cannot make the import use up all memory.
 MAX_SIZES = {
@@ -57,7 +57,7 @@ class ImportedModel:
         weights: float32 parameters by name, in the order of `named_parameters`.
         tokenizer: the model's vocabulary.
         card: description of the model.
-        notes: decisions of the import, one sentence each.
+        notes: the importer's decisions, one sentence each.
     """
 
     config: TransformerConfig
@@ -82,7 +82,8 @@ def read_folder(
         folder: folder with config.json, the weights, and the tokenizer files.
         name: the model's name, which often contains the languages.
         allow_pickle: as in `HuggingFaceFolder.weights`.
-        tie: whether to use the target embedding for both if config.json ties two embeddings that differ in the file.
+        tie: whether to replace an embedding that differs from the one that config.json ties it to. If False, such a
+            difference is an error.
         revisions: whether the user can request another revision; if so, error messages suggest one.
         languages: source and target codes for texts that name no language, in a model with language tokens; None means
             the folder's language.
@@ -134,12 +135,12 @@ def _read(
     search = generation if generation else settings
     if [pad] in (search.get("bad_words_ids") or ()):
         weights["generator.bias"][pad] = IMPOSSIBLE
-        notes.append("The padding token is left out of the softmax, as `generate` leaves it out of Hugging Face's.")
+        notes.append("The padding token is excluded from the softmax, as in Hugging Face's `generate`.")
     ignored = unapplied(search)
     config = replace(config, unapplied=(*other_ends, *ignored), generation=generation_of(search, pad))
     if config.unapplied:
         notes.append(
-            f"Settings of the folder that `generate` applies and this program does not: {', '.join(config.unapplied)}."
+            f"The folder has settings that `generate` applies and this program ignores: {', '.join(config.unapplied)}."
         )
     card = read_card(folder, name)
     return ImportedModel(
@@ -162,13 +163,13 @@ def _remove_padding(
         if name in weights and len(weights[name]) > sides[side]:
             weights[name] = weights[name][: sides[side]].clone()
     if left_out:
-        notes.append(f"{max(left_out):,} rows of the embedding belong to no token and are left out.")
+        notes.append(f"{max(left_out):,} embedding rows belong to no token and are left out.")
     return replace(config, source_vocabulary=sides["source"], target_vocabulary=sides["target"])
 
 
 def _family(settings: dict[str, Any], folder: HuggingFaceFolder) -> Family:
     if "source_vocabulary" in settings:
-        raise CheckpointError(f"{folder.path} is a model folder of Attention Atlas already: use it with --model.")
+        raise CheckpointError(f"{folder.path} is already an Attention Atlas model folder: use it with --model.")
     family = settings.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
         description = f"a model of the family {family}" if isinstance(family, str) else "a model that names no family"
@@ -187,8 +188,8 @@ def _config(family: Family, settings: dict[str, Any], tied: str, *, learned: boo
         first, second = numbers[f"encoder_{key}"], numbers[f"decoder_{key}"]
         if first != second:
             raise ValueError(
-                f"a layer of its encoder has {first} {what} and one of its decoder {second}, but only equal numbers "
-                "are supported"
+                f"an encoder layer has {first} {what} and a decoder layer {second}, but only equal numbers are "
+                "supported"
             )
     return TransformerConfig(
         source_vocabulary=numbers["vocab_size"],

@@ -21,11 +21,11 @@ from transformer.text.vocabulary import Vocabulary, target_codes
 
 # Special symbols of a tokenizer, with their usual text.
 SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
-# Decoding settings, which are in generation_config.json if that file exists.
+# Decoding settings, which generation_config.json contains if that file exists.
 DECODING_SETTINGS = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
 # Maximum number of tokens or language codes listed in a message; a folder may have thousands.
 MAX_LISTED = 5
-# File of older models that may list the language tokens.
+# Older models may list their language tokens in this file.
 SPECIAL_TOKENS_MAP = "special_tokens_map.json"
 
 
@@ -43,9 +43,7 @@ class _Settings:
         self.forced = self._ids("forced_bos_token_id", (place,))
 
     def ids(self, key: str) -> Sequence[int]:
-        """Return the ids under a key; for decoding settings, generation_config.json has priority, otherwise
-        config.json.
-        """
+        """Return the ids under a key. generation_config.json has priority for decoding settings, else config.json."""
         return self._ids(key, self._places if key in DECODING_SETTINGS else self._places[::-1])
 
     def _ids(self, key: str, places: Sequence[tuple[str, Mapping[str, Any]]]) -> Sequence[int]:
@@ -80,7 +78,7 @@ def read_vocabulary(
         settings, generation: contents of config.json and generation_config.json.
         rows: numbers of rows in the source embedding and the target embedding.
         languages: source and target codes for texts that name no language; None means the folder's language.
-        notes: list to which the decisions of the import are appended, one sentence each.
+        notes: list to which the importer's decisions are appended, one sentence each.
 
     Returns:
         The vocabulary; additional symbols that end a translation in Hugging Face's `generate`; and the languages, or
@@ -104,7 +102,7 @@ def read_vocabulary(
     def symbol(name: str) -> int:
         """Return a special symbol's id from the settings, or else the id of the symbol's usual text.
 
-        If the settings do not state the id, the source and target vocabularies must agree on it.
+        If the settings do not state the id, it must be the same in the source and target vocabularies.
         """
         text = texts[name]
         number = (given.ids(f"{name}_id") or [source.get(text)])[0]
@@ -273,7 +271,7 @@ def _ids_by_token(model: bytes, family: Family) -> dict[str, int]:
 
 
 def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:
-    """Add to vocab.json the tokens that the folder lists elsewhere, if the model has embedding rows for them."""
+    """Add tokens that other files in the folder list to vocab.json, if the model has embedding rows for them."""
     ids = read_ids(content, IDS)
     more = {token.content: number for number, token in sorted(added.items()) if len(ids) <= number < rows}
     if not more:

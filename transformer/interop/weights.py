@@ -10,7 +10,7 @@ from transformer.config import TransformerConfig
 from transformer.interop.families import Family
 from transformer.model.encodings import ENCODINGS
 
-# Largest absolute difference from the formula at which a position table still counts as sinusoidal.
+# A position table counts as sinusoidal if it differs from the formula by at most this much.
 POSITION_TOLERANCE = 1e-6
 
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
@@ -57,7 +57,7 @@ def embeddings(
                         f"{there[0]} and {name} differ, but {CONFIG} says that they are the same; {mended}use the "
                         "first for both with --tie"
                     )
-                notes.append(f"{name} differs from {there[0]}, with which {CONFIG} ties it, and was left out.")
+                notes.append(f"{name} was left out, because {CONFIG} ties it to {there[0]}, but they differ.")
                 tables[name] = tables[there[0]]
         if there:
             tables |= dict.fromkeys(group, tables[there[0]])
@@ -88,7 +88,7 @@ def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int,
         tensors: tensors in the weights file; the position tables are removed.
         family: family of the model.
         most, width: number of positions, and number of values per position.
-        notes: list to which the decisions of the import are appended.
+        notes: list to which the importer's decisions are appended.
     """
     tables = {side: tensors.pop(name) for side, name in POSITIONS.items() if name in tensors}
     unused = family.unused_positions
@@ -141,7 +141,7 @@ def layers(tensors: dict[str, Tensor], config: TransformerConfig) -> dict[str, T
 def output_bias(tensors: dict[str, Tensor], rows: int, tokens: int) -> Tensor:
     """Return the output layer's bias, one number per row.
 
-    transformers does not extend the bias when it pads the embedding with rows; missing numbers become 0.
+    transformers does not extend the bias when it adds padding rows to the embedding, so missing numbers become 0.
     """
     bias = tensors.pop(OUTPUT_BIAS, torch.zeros(rows)).reshape(-1)
     return torch.cat([bias, torch.zeros(max(rows - len(bias), 0))]) if len(bias) >= tokens else bias.clone()

@@ -51,7 +51,7 @@ class RecordedLosses(Record):
     command: str
 
     def _written(self) -> dict[str, Any]:
-        # The file still uses the old key `pieces`, because older versions read the file.
+        # The file still uses the old key `pieces`, so that older versions can read it.
         return {"pieces" if name == "tokens" else name: value for name, value in vars(self).items()}
 
     @classmethod

@@ -60,7 +60,7 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
     if not text.strip() or not tokens:
         raise TextError("There is no text: type a sentence or two.")
     if len(tokens) > most:
-        raise TextError(f"This text has {len(tokens):,} tokens, but a map has room for {most}: shorten it.")
+        raise TextError(f"This text has {len(tokens):,} tokens, but a map has room for {most}: shorten the text.")
     rows = (start_token(tokenizer), *tokens)
     device = model.device
     with device_errors_explained(str(device)):

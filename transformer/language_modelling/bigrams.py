@@ -24,7 +24,7 @@ class Bigrams:
         self.start = start
         self._single = np.ones(size)
         self._pairs: dict[tuple[int, int], int] = {}
-        # For each token: how many tokens follow it, counted with repetitions and without.
+        # For each token, the number of tokens that follow it, counted with and without repetitions.
         self._followed, self._kinds = np.zeros(size), np.zeros(size)
         for text in texts:
             for pair in zip((start, *text), text, strict=False):

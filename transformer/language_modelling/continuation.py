@@ -47,7 +47,7 @@ def continue_text(
         if room < 1:
             raise TextError(
                 f"The beginning has {len(beginning):,} tokens, but this model has learned {positions:,} positions: "
-                "shorten it."
+                "shorten the beginning."
             )
         limit = min(limit, room)
     with torch.inference_mode():

@@ -41,11 +41,11 @@ def configuration(attention: Attention) -> TransformerConfig:
 def measurements(
     lengths: Sequence[int] = LENGTHS, repeats: int = REPEATS, available: int | None = None
 ) -> Iterator[Cost]:
-    """Yield the cost of each attention type at each length, shortest length first; each is measured on demand.
+    """Measure and yield the cost of each attention type at each length, shortest length first.
 
-    Lengths that would exceed the memory or time limits are skipped. Attention weights are stored, as they are for
-    displaying a map or for training on a CPU. A fused kernel would compute the same number of weights without storing
-    them (Dao et al. 2022, "FlashAttention").
+    Lengths that would exceed the memory or time limits are skipped. The measured model stores its attention weights,
+    which displaying a map and training on a CPU require. A fused kernel would compute the same number of weights
+    without storing them (Dao et al. 2022, "FlashAttention").
 
     Args:
         lengths: numbers of tokens, each twice the previous one.
@@ -69,10 +69,9 @@ def peak_bytes(config: TransformerConfig, length: int) -> int:
 
 
 def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
-    """Measure a forward pass over random tokens: bytes of attention weights, keys and values, and the shortest
-    duration.
+    """Measure a forward pass over random tokens: bytes of attention weights, keys and values, and the duration.
 
-    The shortest of several durations counts, because other processes disturbed that pass least.
+    The result is the shortest of several durations, because other processes disturbed that pass least.
 
     Args:
         model: model in evaluation mode.

@@ -17,7 +17,7 @@ BATCH_SIZE = 64
 
 @dataclass(frozen=True)
 class TextLikelihood:
-    """How well texts were predicted. Each text is read alone, and its end symbol does not count, as in `score_text`.
+    """How well texts were predicted. Each text is read separately and scored without its end symbol (`score_text`).
 
     Attributes:
         texts, tokens, words, bytes: numbers of texts, tokens, words between white space, and UTF-8 bytes.
@@ -77,7 +77,7 @@ def evaluate_baselines(
     Args:
         loaded: language model whose vocabulary splits the texts into tokens.
         texts: texts to predict.
-        training: texts to count tokens in.
+        training: texts whose tokens and token pairs are counted.
 
     Returns:
         Likelihood under the unigram counts, and likelihood under the bigram counts.

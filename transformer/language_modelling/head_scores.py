@@ -18,7 +18,7 @@ PATTERNS, LENGTH, SEED = 8, 25, 0
 # Minimum score, a share of a head's attention, at which the head gets a name. Clark et al. 2019 (section 3.1) require
 # more than half for previous-token heads; Olsson et al. give no threshold.
 THRESHOLD = 0.5
-# Head names, by score: a head gets the name if that score is above THRESHOLD.
+# Head name for each score. A head gets the name if the score is above THRESHOLD.
 NAMES = {"previous": "previous token", "induction": "induction", "duplicate": "same token before"}
 
 
@@ -75,7 +75,7 @@ def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = L
 
 
 def scores_of(weights: np.ndarray, length: int) -> HeadScores:
-    """Compute head scores from weights [L, B, H, T, T] on texts with one pattern, twice, after the start symbol.
+    """Compute head scores from weights [L, B, H, T, T] on texts that contain one pattern twice after the start symbol.
 
     Args:
         weights: attention weights.

@@ -52,7 +52,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
         return (self.continued,)
 
     def compute(self, runs: Any, traced: TracedTranslation) -> HeadMetrics:
-        # Estimate frequency from the id: merges are ordered by frequency, so frequent tokens have low ids.
+        # Estimate frequency by the negative id: merges are ordered by frequency, so frequent tokens have low ids.
         scores = [-float(number) for number in range(runs.tokenizer.size)]
         return head_metrics(traced.trace, "decoder", scores)
 

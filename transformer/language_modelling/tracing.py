@@ -27,7 +27,7 @@ from transformer.values.translation import LogitLens, TracedTranslation
 def max_tokens(loaded: LanguageModel) -> int:
     """Return the maximum number of tokens in a traced text, without the start symbol."""
     limit = loaded.model.config.position_limit
-    # The start symbol takes one of the learned positions.
+    # The start symbol occupies one of the learned positions.
     return MAX_TOKENS if limit is None else min(MAX_TOKENS, limit - 1)
 
 
@@ -43,8 +43,8 @@ def check_length(loaded: LanguageModel, text: str) -> None:
     if tokens is None or tokens > most:
         length = f"{tokens:,} tokens" if tokens else f"{len(text):,} characters"
         raise TextError(
-            f"The text has {length}, but this model reads at most {most} tokens after the start symbol: shorten it to "
-            "a few sentences."
+            f"The text has {length}, but this model reads at most {most} tokens after the start symbol: shorten the "
+            "text to a few sentences."
         )
 
 
@@ -125,7 +125,8 @@ def trace_reading(
     Args:
         loaded: the model, with full attention.
         text: at least one token, as text or as ids without the start symbol.
-        interventions: interventions to run the model with. There is no source to hide, and no mean outputs of heads.
+        interventions: interventions to run the model with. Hidden source tokens and the modes "mean" and "resample" are
+            not supported.
         hooks: functions that read and change values of the model, by site (docs/hooks.md).
 
     Raises:
@@ -145,7 +146,7 @@ def trace_reading(
 def reading_activations(
     loaded: LanguageModel, text: str | Sequence[int], sites: Iterable[str], *, interventions: Interventions = AS_TRAINED
 ) -> dict[str, np.ndarray]:
-    """Return the values at sites of a language model that reads a text, like `Translator.activations`.
+    """Return a language model's values at sites while it reads a text, like `Translator.activations`.
 
     Arguments and errors are those of `trace_reading`; `sites` are names of sites (docs/hooks.md).
     """

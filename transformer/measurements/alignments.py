@@ -34,7 +34,7 @@ Links = set[tuple[int, int]]
 
 
 def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
-    """Return a model's alignment heads: recorded in its folder, or else measured on the first of the given sentences.
+    """Return a model's alignment heads, as recorded in its folder or else measured on the first given sentences.
 
     Raises:
         ValueError: no head of the model aligns words.
@@ -82,7 +82,7 @@ def dictionary(pairs: Iterable[AlignedPair]) -> list[tuple[str, str, int]]:
 class GoldAlignments:
     """Human alignments from a file, to score other alignments against.
 
-    Each line holds all links of a sentence pair ("0-0 1-1 2?1") or a single link ("1 3 2 P").
+    Each line contains all links of a sentence pair ("0-0 1-1 2?1") or a single link ("1 3 2 P").
 
     Args:
         path: path of the file.
@@ -103,24 +103,24 @@ class GoldAlignments:
         self._links: tuple[set, set, set] = set(), set(), set()
 
     def note(self, number: int, pair: AlignedPair | None) -> None:
-        """Add one sentence pair's alignment to the score; for None, all sure links of the pair count as missed.
+        """Add one sentence pair's alignment to the score.
 
         Args:
             number: 0-based index of the pair's line.
-            pair: alignment of the pair, or None if the pair could not be aligned.
+            pair: alignment of the pair. None if the pair could not be aligned; all its sure links then count as missed.
 
         Raises:
             ValueError: the file has no such line, or has a link to a word that the pair does not have.
         """
         where = f"{self._path}, line {number + 1}"
         if number >= len(self._lines):
-            raise ValueError(f"{where}: there is no such line, but there are more pairs")
+            raise ValueError(f"{where}: there is no such line, but there are more sentence pairs")
         sure, possible = self._lines[number]
         for source, target in sure | possible:
             if pair and not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):
                 raise ValueError(
                     f"{where}: there is a link {source + self._first}-{target + self._first}, but the sides have "
-                    f"{len(pair.source)} and {len(pair.target)} words: choose the --unit and --gold-first of the file"
+                    f"{len(pair.source)} and {len(pair.target)} words: choose --unit and --gold-first to match the file"
                 )
         for all_links, links in zip(self._links, (pair.links if pair else (), sure, possible), strict=True):
             all_links.update((number, *link) for link in links)

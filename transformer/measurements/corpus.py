@@ -29,7 +29,7 @@ class Addable(Protocol):
 
 
 Total = TypeVar("Total", bound=Addable)
-# Number of sentences between two saves of the state. Measuring this many takes some seconds.
+# Number of sentences between two saves of the state. Measuring them takes a few seconds.
 PART_SIZE = 256
 # Number of sentences in a batch. A larger batch would hardly be faster, and would keep more traces in memory.
 BATCH_SIZE = 16
@@ -116,9 +116,9 @@ def measure_corpus(
         path: text file with one sentence per line.
         state: file for intermediate results. The caller deletes it after saving the final result.
         processes: number of processes, each with its own model and one thread.
-        cluster: address of a Ray cluster to measure on instead. All CPUs are used, or all GPUs if the translator is on
-            a GPU. "auto" is a cluster that runs on this machine, and "local" is this machine alone. The model's folder
-            must have the same path on all machines of the cluster.
+        cluster: address of a Ray cluster, which then measures instead of local processes. All CPUs are used, or all
+            GPUs if the translator is on a GPU. "auto" is a cluster that runs on this machine, and "local" is this
+            machine alone. The model's folder must have the same path on all machines of the cluster.
         report: function called whenever the state is saved, with the number of sentences read and their metrics.
 
     Returns:

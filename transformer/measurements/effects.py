@@ -1,4 +1,4 @@
-"""Measures what every head does on each of many sentences, as a table of sentence x head x effect."""
+"""Measures the effects of every head on each of many sentences, as a table of sentence x head x effect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transformer.values.weights import Weights
 # Title of each effect, by name. The metrics of attention maps come last.
 EFFECTS: dict[str, str] = {
     "off": "change of the log-probability without the head, nats",
-    "changed": "another token becomes the most likely without the head, share of the draws",
+    "changed": "share of draws in which another token becomes the most likely without the head",
     "estimated": "change of the log-probability without the head, estimated by a gradient, nats",
     "written": "mean contribution of the head to the logit of a written token",
     **{metric.name: f"{metric.title}, {metric.unit}" for metric in METRICS},

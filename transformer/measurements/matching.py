@@ -121,7 +121,7 @@ def second_trace(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trac
 
     Args:
         a, b: the two models.
-        runs: answers model runs of B.
+        runs: `Runs` object that answers model B's runs.
         trace: trace of A.
 
     Raises:
@@ -234,7 +234,7 @@ def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequen
 
 
 def _text_for_second(a: Translator, b: Translator, text: str) -> tuple[str, Languages, Languages]:
-    """Return model A's text in the form that model B reads, and the languages that A and B then use for it."""
+    """Return model A's text in the form that model B reads, and the languages that A and B use for this text."""
     code, rest = split_code(text, a.tokenizer.codes)
     wanted = a.languages.for_codes(code)
     sides = (
@@ -246,7 +246,7 @@ def _text_for_second(a: Translator, b: Translator, text: str) -> tuple[str, Lang
 
 
 def _concatenate(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """Concatenate by sentence, keeping only attention kinds in both arguments; if one is empty, return the other."""
+    """Concatenate by sentence, keeping only attention kinds in both arguments; an empty argument is ignored."""
     if not (first and second):
         return first or second
     return {kind: np.concatenate([first[kind], second[kind]]) for kind in KINDS if kind in first and kind in second}

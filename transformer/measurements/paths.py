@@ -17,7 +17,7 @@ from transformer.measurements.importance import BOOTSTRAP, BOOTSTRAP_SEED, boots
 from transformer.running.translator import Translator
 from transformer.values.head_means import sentences_digest
 
-# Maximum number of sentences. Each takes two seconds, so all together take less than two minutes.
+# Maximum number of sentences. Each takes two seconds, so a measurement takes less than two minutes.
 MAX_SENTENCES = 50
 
 
@@ -72,7 +72,7 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
         results.append((difference, logit, sign))
         counts.append(count)
     if not results:
-        raise ValueError("there are no sentences: give some, one per line")
+        raise ValueError("there are no sentences: add some, one per line")
     return PathStatistics(
         translator.version,
         len(read),

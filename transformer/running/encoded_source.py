@@ -79,7 +79,7 @@ class EncodedSource:
         if free < (not prefix or prefix[-1] != self.vocabulary.symbols.end):
             raise TextError(
                 f"The translation should begin with {len(prefix)} tokens, but at most {MAX_TOKENS} can be written: "
-                "take fewer."
+                "force fewer tokens."
             )
         limit = most_tokens(self.model, len(self.tokens), len(prefix))
         return write(
@@ -135,7 +135,7 @@ def encode(
         means: the heads' mean outputs, needed for the modes "mean" and "resample".
         device, version: device and version of the model.
         record: recorder for activations; None to record nothing.
-        hooks: functions by site, for the encoder and for all later runs of the decoder.
+        hooks: functions by site, for the encoder and all later decoder runs.
 
     Raises:
         TextError: the text is empty or too long.

@@ -109,7 +109,7 @@ def score(
         taken = found.gather(-1, predicted[None, :, None].expand(len(found), -1, 1)).squeeze(-1)
         cross = torch.einsum("tv,ntv->nt", probs, found.clamp_min(torch.finfo(found.dtype).min))
         ranks = token_rank(found, taken)
-        # In place, because these are the largest tensors of the run.
+        # Compute in place, because these are the largest tensors of the run.
         tvd = found.exp_().sub_(probs).abs_().sum(dim=-1) / 2
         chunks.append((taken, (own - cross).clamp_min(0), tvd, ranks))
         check_cancelled()
@@ -170,10 +170,10 @@ def log_probs_of(
 
     Args:
         model, source, target: as in `score`.
-        encoder_edits: edits for the runs of the encoder. There may be fewer encoder runs than decoder runs, because
-            many variants affect only the decoder.
-        encoder_indices: index of the encoder's run for each run of the decoder, [N].
-        edits: edits for the runs of the decoder.
+        encoder_edits: edits for the encoder's batch, which may be smaller than the decoder's, because many variants
+            affect only the decoder.
+        encoder_indices: for each text in the decoder's batch, its index in the encoder's batch, [N].
+        edits: edits for the decoder's batch.
         last: whether to return only the prediction after the last token, [N, 1, V].
     """
     runs = max(1, len(encoder_edits.interventions))
@@ -206,7 +206,7 @@ def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted
 
 
 def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.device) -> Edits:
-    """Return edits for one row whose gates are all 1 and require gradients."""
+    """Return edits for a batch of one text whose gates are all 1 and require gradients."""
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
     with torch.inference_mode(False):
         gates: dict[Kind, Tensor] = {

@@ -103,7 +103,7 @@ class Translator(Runs):
             device: "cuda", "mps" or "cpu"; None means the fastest device available.
 
         Raises:
-            CheckpointError: the folder is missing, damaged, or its files do not belong together.
+            CheckpointError: the folder is missing or damaged, or its files do not belong together.
             DeviceError: the device is not available, or has too little memory for the model.
         """
         folder, device = Path(folder), chosen_device(device)
@@ -130,11 +130,11 @@ class Translator(Runs):
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
     ) -> Translation:
-        """The result of a `TranslationRun`."""
+        """Return the result of a `TranslationRun`."""
         return self.get(TranslationRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
 
     def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Token, ...]]:
-        """The result of a `VariantsRun`."""
+        """Return the result of a `VariantsRun`."""
         return self.get(VariantsRun(text, tuple(variants)))
 
     def trace(
@@ -146,7 +146,7 @@ class Translator(Runs):
         interventions: Interventions = AS_TRAINED,
         hooks: HookFunctions | None = None,
     ) -> Trace:
-        """The result of a `TraceRun`.
+        """Return the result of a `TraceRun`.
 
         >>> import torch
         >>> from transformer import Translator
@@ -158,8 +158,8 @@ class Translator(Runs):
 
         Args:
             text, target, details, interventions: fields of the run.
-            hooks: functions that read and change values of the model, by site (docs/hooks.md). Such a run is never
-                cached and never sent to a server, and its trace does not mention the functions.
+            hooks: functions by site that read and change the model's values (docs/hooks.md). A run with hooks is never
+                cached and never sent to a server, and its trace does not record the hooks.
 
         Raises:
             InterventionError: the model has no such site, or a function returns a value of another shape.
@@ -170,7 +170,7 @@ class Translator(Runs):
     def activations(
         self, text: str, sites: Iterable[str], target: ReadTarget = None, *, interventions: Interventions = AS_TRAINED
     ) -> dict[str, np.ndarray]:
-        """The values at sites of the model while it reads a translation, as read-only arrays by site.
+        """Return the model's values at sites while it reads a translation, as read-only arrays by site.
 
         >>> from transformer import Translator
         >>> hidden = "encoder.feed_forward_hidden"
@@ -182,7 +182,8 @@ class Translator(Runs):
             sites: names of sites (docs/hooks.md).
 
         Returns:
-            The shapes in docs/hooks.md, with the layers L in place of the texts B. Outside the layers, there is no L.
+            Arrays with the shapes in docs/hooks.md, except that the first axis is the layer L instead of the text B.
+            Arrays from outside the layers do not have this axis.
 
         Raises:
             InterventionError: the model has no such site.
@@ -190,7 +191,7 @@ class Translator(Runs):
         return read_sites(sites, lambda hooks: self.trace(text, target, interventions=interventions, hooks=hooks))
 
     def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions) -> Trace:
-        """The result of a `TraceRun` during which `hooks` read and change values; see `trace`."""
+        """Return the result of a `TraceRun` during which `hooks` read and change values; see `trace`."""
         with self._computing():
             return run.with_hooks(self, hooks)
 
@@ -203,11 +204,11 @@ class Translator(Runs):
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
     ) -> TracedTranslation:
-        """The result of a `DecodingRun`."""
+        """Return the result of a `DecodingRun`."""
         return self.get(DecodingRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
 
     def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
-        """The result of a `ScoresRun`.
+        """Return the result of a `ScoresRun`.
 
         >>> from transformer import Interventions, Translator
         >>> off = [Interventions(gates={("cross", 0, head): 0.0}) for head in range(8)]
@@ -219,11 +220,11 @@ class Translator(Runs):
     def compare(
         self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False
     ) -> Comparison:
-        """The result of a `ComparisonRun`."""
+        """Return the result of a `ComparisonRun`."""
         return self.get(ComparisonRun(text, hashable(target), tuple(variants), details))
 
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
-        """The result of a `GateGradientsRun`."""
+        """Return the result of a `GateGradientsRun`."""
         return self.get(GateGradientsRun(text, hashable(target)))
 
     def answer(self, run: Run[Result], *needed: Any) -> Result:
@@ -296,7 +297,7 @@ class Translator(Runs):
         Args:
             trace: trace from this translator.
             attribution: attribution to evaluate.
-            columns: source columns to hide one after the other; other columns stay visible.
+            columns: source columns to hide one by one; other columns stay visible.
             target: index of the target in `attribution.targets`.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Serialises runs to JSON and parses them: an object with the run's fields and, under "run", the class name.
+"""Serialises runs to JSON and parses them. The JSON object has the run's fields, and the class name under "run".
 
 Requests to a model server and saved experiments contain runs in this wire form. Both are untrusted.
 """
@@ -15,7 +15,8 @@ from transformer.values.run import Run
 
 Kind = TypeVar("Kind", bound=Run[Any])
 NAME = "run"
-# Old name of the field "tokens" in saved experiments. Within a string, the quotation marks would be escaped.
+# Matches the old name of the field "tokens" in saved experiments. Text inside a JSON string does not match, because its
+# quotation marks are escaped.
 FORMER = re.compile(rb'(?<!\\)"pieces"(?=\s*:)')
 
 
@@ -76,7 +77,7 @@ def _plain(value: Any) -> Any:
 
 
 def _nested(kind: Any, value: Any) -> Any:
-    """Decode a field of type `Run`, which may hold a run of any class."""
+    """Decode a field of type `Run`, which may contain a run of any class."""
     if get_origin(kind) is not Run or not isinstance(value, dict):
         raise RequestError(f"{kind} is not a run")
     return msgspec.convert(value, _class_of(value.get(NAME), Run), dec_hook=_nested)

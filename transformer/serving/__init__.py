@@ -2,8 +2,7 @@
 
 `client.RemoteTranslator` can replace its base class, `running.translator.Translator`. The server computes every run
 that a user waits for: translations, traces with and without details, all decoding methods, and scores of one sentence
-under many interventions. Two kinds of results are computed on the client, because transferring their input would take
-longest:
+under many interventions. The client computes two kinds of results, because their input would take longest to transfer:
 
 - computations from the weights (*Inside a layer*, *Backpropagation*, the parts of a logit);
 - attribution methods, which use a trace with details that the client already has.

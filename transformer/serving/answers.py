@@ -82,7 +82,7 @@ def identity_of(reply: Reply, address: str, model: str) -> str:
     """
     answer = _answer(reply, address, model)
     if not answer.device:
-        raise unreadable_error(address, "it does not say on which device it computes")
+        raise unreadable_error(address, "it does not state a device")
     return answer.device
 
 
@@ -127,7 +127,7 @@ def _answer(reply: Reply, address: str, model: str) -> Answer:
 
 def unreadable_error(address: str, error: object) -> ServerError:
     return ServerError(
-        f"The answer from {address} is not from a model's server of Attention Atlas, or is damaged ({error}): "
+        f"The answer from {address} is not from an Attention Atlas model server, or is damaged ({error}): "
         "check the address."
     )
 
@@ -140,7 +140,7 @@ def _check(head: Envelope, address: str, model: str) -> None:
         RequestError: the answer states no protocol or no model.
     """
     if head.protocol is None or head.model is None:
-        raise RequestError("it names no protocol and no model")
+        raise RequestError("it does not state the protocol or the model")
     if head.protocol != PROTOCOL:
         raise ServerError(
             f"The model's server at {address} uses version {head.protocol} of the protocol, but this app uses version "
@@ -149,7 +149,7 @@ def _check(head: Envelope, address: str, model: str) -> None:
     if head.model != model:
         raise ServerError(
             f"The model's server at {address} has the model {head.model}, but this app needs {model}: start the server "
-            "with the same model folder (`attention-atlas serve --model FOLDER`), or choose its model here."
+            "with the same model folder (`attention-atlas serve --model FOLDER`), or choose the server's model here."
         )
 
 

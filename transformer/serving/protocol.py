@@ -1,7 +1,7 @@
 """Encodes and decodes requests to a model server; a request contains the run to compute, as JSON.
 
 GET /identity returns the server's identity, and POST /run requests a run. Both paths, and the fields `protocol` and
-`model` in every message, never change between versions of the protocol. Each side can therefore recognise another
+`model` in every message, never change between versions of the protocol. Each side can therefore recognise a different
 version.
 """
 

@@ -38,7 +38,7 @@ def join(address: str, **settings: Any) -> None:
         ray.init(address, **settings)
     except (ConnectionError, AuthenticationError):
         raise AtlasError(
-            f"there is no Ray cluster at {address} whose token this machine has: make ~/.ray/auth_token once, with "
+            f"no Ray cluster at {address} accepts this machine's token: create ~/.ray/auth_token once, with "
             "`ray get-auth-token --generate`, copy it to every machine, and start Ray with `RAY_AUTH_MODE=token ray "
             "start --head --disable-usage-stats`"
         ) from None

@@ -33,7 +33,7 @@ class Service:
         self.model = translator.version
 
     def parse(self, method: str, path: str, body: bytes | None) -> TranslatorRun[Any] | Reply:
-        """Return the requested run, or a reply if the request is invalid or asks for the identity.
+        """Return the requested run, or a reply if the request is invalid or requests the identity.
 
         Args:
             method, path, body: parts of the HTTP request; `body` is None if it was too large to be read.
@@ -60,7 +60,7 @@ class Service:
 
         Args:
             run: run to compute.
-            between_steps: function to call between the run's steps; it may raise a DisconnectedError to end it.
+            between_steps: function to call between the run's steps; it may raise a DisconnectedError to end the run.
 
         Raises:
             DisconnectedError: `between_steps` raised this error.
@@ -75,8 +75,9 @@ class Service:
         return archive_reply(self.model, run, result)
 
     def answer_together(self, runs: Sequence[TranslatorRun[Any]]) -> list[Reply]:
-        """Compute several `plain` runs as one batch and return their replies; an error affects only the run that caused
-        it.
+        """Compute several `plain` runs as one batch and return their replies.
+
+        An error affects only the reply to the run that caused it.
         """
         replies: dict[int, Reply] = {}
 
@@ -100,4 +101,4 @@ class Service:
             return self._refused(UNPROCESSABLE, name, str(error))
         # Clients get only the name of an unexpected error; the details are in the server's log.
         LOG.error("a run failed", exc_info=error)
-        return self._refused(FAILED, name, f"The model's server failed ({name}): its log says more.")
+        return self._refused(FAILED, name, f"The model's server failed ({name}): see its log.")

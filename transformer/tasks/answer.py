@@ -1,4 +1,4 @@
-"""Runs the model of a training snapshot on one task item, and records the answer and the attention weights."""
+"""Runs a training snapshot's model on one task item, and records the answer and the attention weights."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
         ValueError: the snapshot has no weights, or the configuration describes a model of another size.
     """
     if snapshot.weights is None:
-        raise ValueError(f"the weights of step {snapshot.step} were not kept")
+        raise ValueError(f"the weights of step {snapshot.step} were not saved")
     model = seeded_model(config).eval()
     torch.nn.utils.vector_to_parameters(torch.from_numpy(snapshot.weights.astype(np.float32)), model.parameters())
     return model

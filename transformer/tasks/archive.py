@@ -65,7 +65,7 @@ def load_run(path: Path) -> TaskRun:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except OSError as error:
-        raise TaskError(f"cannot read {path} ({error.strerror}): give a file of a recorded run") from error
+        raise TaskError(f"cannot read {path} ({error.strerror}): choose a recorded run's file") from error
     except (ValueError, TypeError, EOFError, BadZipFile, zlib.error) as error:
         raise TaskError(f"{path.name} is damaged, or is not a recorded run: {error}") from None
     try:

@@ -19,7 +19,7 @@ KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cr
 HEADS: Mapping[str, str] = {
     "diagonal": "becomes a diagonal",
     "mirror": "becomes a mirror",
-    "prefix_match": "looks at what followed before",
+    "prefix_match": "looks at what followed the same symbol earlier",
 }
 
 

@@ -1,4 +1,4 @@
-"""Samples training and held-out items for a task from a seed; no held-out item occurs in a training batch."""
+"""Samples a task's training and held-out items from a seed; no held-out item occurs in a training batch."""
 
 from collections.abc import Sequence
 

@@ -12,9 +12,9 @@ from transformer.values.kinds import KINDS, Kind
 
 # Score names, and what each score measures.
 SCORES = {
-    "diagonal": "attention on the place that is as far from the beginning",
-    "mirror": "attention on the place that is as far from the end as the query is from the beginning",
-    "prefix_match": "attention on what followed the query's symbol elsewhere",
+    "diagonal": "attention to the position as far from the beginning as the query",
+    "mirror": "attention to the position as far from the end as the query is from the beginning",
+    "prefix_match": "attention to what followed the query's symbol elsewhere",
     "entropy": "how spread a query's attention is, nats",
 }
 
@@ -76,11 +76,11 @@ def sides(kind: Kind, source: int, target: int) -> tuple[int, int]:
 def prefix_matches(
     kind: Kind, weights: np.ndarray, source: np.ndarray, target: np.ndarray, lengths: Sequence[tuple[int, int]]
 ) -> list[np.ndarray]:
-    """Return each query's attention to tokens that follow the query's own symbol elsewhere (Olsson et al. 2022).
+    """Return each query's attention to tokens that follow other occurrences of the query's symbol.
 
-    The result is the prefix matching score. For masked attention, only the text written so far is searched for the
-    symbol; for cross-attention, the source. For encoder attention, the source is searched except for the query itself.
-    Queries whose symbol occurs nowhere else are skipped.
+    The result is the prefix matching score (Olsson et al. 2022). For masked attention, occurrences are searched for in
+    the text written so far. For cross-attention and encoder attention, they are searched for in the source, except at
+    the query's own position in the encoder. Queries whose symbol occurs nowhere else are skipped.
 
     Returns:
         One array [L, H] per query.

@@ -65,7 +65,7 @@ class Affixes:
             ValueError: an id is not below `size`.
         """
         if max(self.ids) >= size:
-            raise ValueError(f"{SYMBOLS} names token {max(self.ids)}, but {name} has only 0 to {size - 1}")
+            raise ValueError(f"{SYMBOLS} names token {max(self.ids)}, but {name} has only tokens 0 to {size - 1}")
 
     @property
     def codes(self) -> tuple[str, ...]:

@@ -54,8 +54,8 @@ class ByteTokenizer:
             symbols.json if it exists.
         rows: number of embedding rows in the model; typed text never becomes an added token with a higher id.
         start, end: candidate ids or texts for the start symbol and the end symbol, best first. Candidates that are
-            missing in the vocabulary or are ordinary text are skipped. Fallbacks are the symbol in the tokenizer's
-            settings, and then <|endoftext|>.
+            missing from the vocabulary or are ordinary text are skipped. If none is left, the symbol in the tokenizer's
+            settings is used, or else <|endoftext|>.
 
     Attributes:
         source_size, codes: as in `Vocabulary`; `codes` is empty, because source texts cannot choose a language.
@@ -245,7 +245,7 @@ class ByteTokenizer:
             texts[number] = text
         if sorted(texts) != list(range(len(texts))):
             raise ValueError(
-                f"{vocabulary.source} does not number its {len(texts):,} tokens from 0 to {len(texts) - 1:,}, each once"
+                f"{vocabulary.source} must give its {len(texts):,} tokens the ids 0 to {len(texts) - 1:,}, each once"
             )
         return tuple(texts[number] for number in range(len(texts)))
 

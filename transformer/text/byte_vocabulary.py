@@ -81,7 +81,7 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
         raise ValueError(f"the pre_tokenizer in {ONE_FILE} is not GPT-2's, ByteLevel with its pattern")
     ids, merges, added = model.get("vocab"), model.get("merges"), document.get("added_tokens") or []
     if not isinstance(ids, dict) or any(type(number) is not int or number < 0 for number in ids.values()):
-        raise ValueError(f"vocab in {ONE_FILE} is not a JSON object that gives every token a number")
+        raise ValueError(f"vocab in {ONE_FILE} is not a JSON object with an id for every token")
     if not isinstance(merges, list) or not isinstance(added, list):
         raise ValueError(f"{ONE_FILE} lacks the list of merges or of added_tokens")
     tokens = dict(read_token(each, each.get("id") if isinstance(each, dict) else None, ONE_FILE) for each in added)

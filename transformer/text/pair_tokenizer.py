@@ -25,8 +25,8 @@ UNKNOWN_TEXT = " ⁇ "
 class PairTokenizer:
     """`Vocabulary` made of two sentencepiece models, or of one tokenizer.json for source and target. Thread-safe.
 
-    Token ids come from vocab.json, by the token's text; sentencepiece's own ids are ignored. A character that is
-    unknown to one sentencepiece model may still have an id, if the other model has it as a token.
+    Token ids come from vocab.json, by the token's text; sentencepiece's own ids are ignored. A character that one
+    sentencepiece model lacks may still have an id, because the other model may contain the character as a token.
 
     Args:
         files: file contents by name: symbols.json, and either tokenizer.json, or source.spm, target.spm, vocab.json
@@ -227,11 +227,11 @@ def read_ids(content: bytes, name: str) -> dict[str, int]:
     """
     ids = json_object(content, name)
     if not ids or any(type(number) is not int for number in ids.values()):
-        raise ValueError(f"{name} is not a JSON object that gives every token a number")
+        raise ValueError(f"{name} is not a JSON object with an id for every token")
     return _tokens_by_id(ids, name)
 
 
 def _tokens_by_id(ids: dict[str, int], name: str) -> dict[str, int]:
     if sorted(ids.values()) != list(range(len(ids))):
-        raise ValueError(f"{name} does not number its {len(ids):,} tokens from 0 to {len(ids) - 1:,}, each once")
+        raise ValueError(f"{name} must give its {len(ids):,} tokens the ids 0 to {len(ids) - 1:,}, each once")
     return ids

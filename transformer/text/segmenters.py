@@ -108,7 +108,7 @@ class SentencepieceModel:
 
 
 def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the span of the original text that each normalised character came from.
+    """Return, for each normalised character, the span of the original text that the character came from.
 
     Args:
         starts: index in the original text at which each normalised character begins, followed by the text's length. If

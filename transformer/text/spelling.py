@@ -8,7 +8,7 @@ State = bytes
 # State between two characters.
 WHOLE: State = b""
 CONTINUATION = (0x80, 0xBF)
-# For each beginning of a character, the range of the next byte (Unicode 15, table 3-7). The ranges exclude overlong
+# Range of the next byte after the first bytes of a character (Unicode 15, table 3-7). The ranges exclude overlong
 # encodings, surrogates, and everything above U+10FFFF. They also exclude U+FFFD, which marks invalid characters, and
 # the noncharacters U+FFFE and U+FFFF.
 CONTINUATIONS = {

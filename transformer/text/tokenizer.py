@@ -1,4 +1,4 @@
-"""Training and use of this project's sentencepiece tokenizer, which also reports each token's character span."""
+"""This project's sentencepiece tokenizer, which also reports each token's character span, and its training."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Tokenizer:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise ValueError(f"the vocabulary {path} cannot be read ({error.strerror}): give a file") from error
+            raise ValueError(f"the vocabulary {path} cannot be read ({error.strerror}): choose a file") from error
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
@@ -157,7 +157,7 @@ class Tokenizer:
         return "".join(self._surfaces(ids))
 
     def _surfaces(self, ids: Sequence[int]) -> list[str]:
-        """Return the text of each token that is not special. A character of several bytes belongs to the last."""
+        """Return each non-special token's text. A character that spans several byte tokens belongs to the last one."""
         spelled = [token for token in ids if token not in CONTROLS]
         return [token.surface for token in self._processor.decode(spelled, return_type="proto").pieces]
 
@@ -250,7 +250,7 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
 def _possible(error: str) -> str:
     """Return advice on the possible vocabulary sizes, based on sentencepiece's error message; "" for other errors."""
     if most := re.search(r"value <= (\d+)", error):
-        return f"; it allows at most {most[1]}: give another --vocabulary, or more text"
+        return f"; the maximum is {most[1]}: choose a smaller --vocabulary, or add text"
     if least := re.search(r"\d+ vs (\d+)", error):
-        return f"; a vocabulary has at least {least[1]}, including bytes and letters: give another --vocabulary"
+        return f"; the minimum is {least[1]}, including bytes and letters: choose a larger --vocabulary"
     return ""

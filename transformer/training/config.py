@@ -8,8 +8,8 @@ from transformer.config import CHOICES, TransformerConfig, decoder_only
 
 # Largest integer setting, so that seeds computed from a setting and a step number fit into torch's 64 bits.
 MAX_INTEGER = 2**31 - 1
-# Ten times as deep as the deepest known models. Beyond that, a
-# narrow model's Python objects take more memory than its weights.
+# Ten times the depth of the deepest known models. In deeper and
+# narrow models, Python objects need more memory than the weights.
 MAX_LAYERS = 1_000
 # Largest learning rate. Muon multiplies the rate by the square root
 # of a matrix dimension, and the product must be finite in float32.
@@ -78,7 +78,10 @@ class TrainConfig:
     d_model: int = option(256, "width of the residual stream", least=1)
     heads: int = option(8, "attention heads in every layer", least=1)
     layers: int = option(
-        6, "layers in the encoder, and again in the decoder; for a language model, all layers", least=1, most=MAX_LAYERS
+        6,
+        "layers in the encoder, and as many in the decoder; for a language model, all layers",
+        least=1,
+        most=MAX_LAYERS,
     )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
     dropout: float = option(0.1, "dropout rate", least=0, below=1)
@@ -88,7 +91,7 @@ class TrainConfig:
     steps: int = option(7_800, "total number of steps; a finished run can be continued with more", least=1)
     warmup: int = option(200, "steps in which the learning rate rises to its peak", least=0)
     cooldown: float = option(
-        0.47, "share of all steps, at the end, in which the learning rate falls to 0", least=0, most=1
+        0.47, "share of the steps, at the end of training, in which the learning rate falls to 0", least=0, most=1
     )
     learning_rate: float = option(2e-3, "peak learning rate", above=0, most=MAX_RATE)
     weight_decay: float = option(0.01, "weight decay for the matrices inside the layers", least=0)
@@ -98,8 +101,8 @@ class TrainConfig:
     )
     average: int = option(
         3,
-        "number of checkpoints to keep; the finished model is the average of the last ones, as many as give the lowest "
-        "validation loss",
+        "number of checkpoints to keep; the finished model is the average of the last n, with the n that gives the "
+        "lowest validation loss",
         least=1,
     )
     save_minutes: float = option(10.0, "minutes between two checkpoints", least=0)

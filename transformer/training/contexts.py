@@ -14,7 +14,7 @@ from transformer.text.tokenizer import PAD, START, Tokenizer
 from transformer.training.batching import Batch
 from transformer.training.data import Pair, check_size
 
-# Tensor name that marks a data file as contexts; files without this tensor hold sentence pairs.
+# Tensor name that marks a data file as contexts; files without this tensor contain sentence pairs.
 CONTEXTS = "contexts"
 # Minimum and maximum number of tokens in a repeated pattern.
 PATTERN = (4, 48)
@@ -62,8 +62,8 @@ class Contexts:
             tokenizer: tokenizer for the texts.
             width: number of tokens in a context.
             rng: random number generator.
-            repeated: probability of following a text with a repetition of a text already in the context, if there is
-                room. Repetitions teach the model to look back.
+            repeated: probability that, after a text, a text already in the context is repeated if there is room.
+                Repetitions teach the model to look back.
             patterns: number of extra contexts that repeat a short random token pattern, as a fraction of all other
                 contexts. These contexts also teach the model to look back.
         """

@@ -102,7 +102,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}): give a file of text") from error
+        raise ValueError(f"{path} cannot be read ({error.strerror}): choose a text file") from error
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -158,7 +158,7 @@ def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.ra
 
 
 def check_size(tokenizer: Tokenizer) -> None:
-    """Check that the vocabulary's ids fit into uint16, the type in which data files store them.
+    """Check that the vocabulary's ids fit into uint16, the type of token ids in data files.
 
     Raises:
         ValueError: the vocabulary is too large.

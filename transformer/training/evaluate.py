@@ -33,10 +33,10 @@ BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 
 @dataclass(frozen=True)
 class CorpusScores:
-    """BLEU and chrF of a corpus, 0 to 100, each with the sacrebleu signature that says how the score was computed.
+    """BLEU and chrF of a corpus, 0 to 100, each with the sacrebleu signature that describes the computation.
 
     Every pair in the file counts, so that scores are comparable between programs. An empty source is translated to an
-    empty text, and an empty target is scored as it stands.
+    empty text, and an empty target is used as a reference like any other.
 
     Attributes:
         sentences: number of pairs; `empty_sources` and `empty_targets` count the pairs with an empty side.

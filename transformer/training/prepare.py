@@ -109,7 +109,7 @@ def prepare_language_model(
     Args:
         run, data, validation, held_out, seed, start: as in `prepare`.
         vocabulary: number of tokens in the vocabulary.
-        context: number of tokens that the model reads at once, and of learned positions.
+        context: number of tokens that the model reads at once; also the number of learned positions.
         repeated, patterns: amounts of repetition in the training data, to teach the model to look back; see
             `Contexts.of`.
 
@@ -136,7 +136,7 @@ def prepare_language_model(
     for name, chosen, shares in parts:
         contexts = Contexts.of(chosen, tokenizer, width=context, rng=np.random.default_rng(seed), **shares)
         if not len(contexts):
-            raise ValueError(f"no text of the {name} data fits into --context {context}: give a larger one")
+            raise ValueError(f"no text of the {name} data fits into --context {context}: choose a larger one")
         folder.save_data(name, contexts, tokenizer)
         log.info(
             "%s: %d texts, %d contexts of %d tokens, %d tokens; %d longer texts left out",
@@ -168,5 +168,5 @@ def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> t
     pairs = without_held_out(pairs, [*validation_pairs, *(pair for path in held_out for pair in read_pairs(path))])
     log.info("%d pairs, %d left out because they are held out", len(pairs), pair_count - len(pairs))
     if not pairs:
-        raise ValueError("every pair of the data is also held out: give other files to --data")
+        raise ValueError("every training pair is also held out: pass other files to --data")
     return pairs, validation_pairs

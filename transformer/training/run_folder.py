@@ -115,7 +115,7 @@ class RunFolder:
         """
         try:
             sealed = read_sealed(
-                self.path / STATE, PROGRESS, f"delete it to start again, or put a copy of {self.path} back"
+                self.path / STATE, PROGRESS, f"delete it to start again, or restore a copy of {self.path}"
             )
         except FileNotFoundError:
             return None
@@ -143,7 +143,7 @@ class RunFolder:
         """Load the weights of all checkpoints, oldest first.
 
         Raises:
-            ValueError: a file is damaged, or holds weights from another step than its name says.
+            ValueError: a file is damaged, or contains weights from a step other than the one in its name.
         """
         return [self._read_weights(step) for step in self._weights_steps()]
 

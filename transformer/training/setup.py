@@ -69,12 +69,10 @@ class TrainingSetup:
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 
     def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
-        """Load another model and its tokenizer; the two models must have the same shape, except for the vocabulary
-        size.
+        """Load another model of the same shape, except for the vocabulary size, and its tokenizer.
 
         Raises:
-            CheckpointError: the folder cannot be read, or holds a language model instead of a translation model or vice
-                versa.
+            CheckpointError: the folder cannot be read, or contains the wrong type of model (language or translation).
             ValueError: the model has another shape.
         """
         config = self.model.config
@@ -94,7 +92,7 @@ def training_setup(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig)
     train, validation = (folder.data(name, tokenizer) for name in ("train", "validation"))
     if type(train) is not type(validation):
         raise ValueError(
-            f"the data in {folder.path} is for two kinds of models: run `prepare --run {folder.path}` again"
+            f"the data in {folder.path} is for two types of models: run `prepare --run {folder.path}` again"
         )
     return TrainingSetup(train, validation, tokenizer, config)
 

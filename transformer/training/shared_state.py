@@ -24,8 +24,8 @@ def shared_state(
         process: this process.
 
     Raises:
-        ValueError: the state is damaged, or the processes differ in options, vocabulary or data. Their gradients must
-            not be averaged. All processes raise this error.
+        ValueError: the state is damaged, or the processes differ in options, vocabulary or data, so that averaging
+            their gradients would be wrong. All processes raise this error.
     """
     if process.count == 1:
         return folder.state()

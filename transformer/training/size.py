@@ -38,5 +38,5 @@ def check_size(config: TransformerConfig, available: int | None) -> None:
     if available is not None and count * BYTES > available:
         raise ValueError(
             f"a model of {count:,} parameters needs at least {gigabytes(count * BYTES)} of memory for training, but "
-            f"this machine has {gigabytes(available)} free: give a smaller --d-model or --d-ff, or fewer --layers"
+            f"this machine has {gigabytes(available)} free: choose a smaller --d-model or --d-ff, or fewer --layers"
         )

@@ -38,8 +38,10 @@ class StepOptimizer(Protocol):
     """Interface of an optimiser, such as `transformer.training.optimizer.Optimizer`."""
 
     def step(self, factor: float) -> float:
-        """Clip the gradients, step at `factor` times the peak learning rate, clear the gradients; return the unclipped
-        norm.
+        """Clip the gradients, take a step at `factor` times the peak learning rate, and clear the gradients.
+
+        Returns:
+            Norm of the gradients before clipping.
         """
         ...
 

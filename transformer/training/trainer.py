@@ -120,7 +120,7 @@ class Trainer:
         """Take steps until the next log report is due.
 
         Args:
-            started: `time.monotonic()` minus the seconds trained so far, so that interruptions do not count.
+            started: `time.monotonic()` minus the seconds trained so far, which excludes interruptions.
 
         Returns:
             Mean loss per token, nats; norm of the last gradient; and tokens per second.
@@ -250,7 +250,7 @@ class Trainer:
         if self.step > self.config.steps:
             raise ValueError(
                 f"the run in {self.folder.path} has already taken {self.step} steps, more than {self.config.steps}: "
-                "give a larger --steps, or use another folder"
+                "choose a larger --steps, or use another folder"
             )
         copy_weights(without_prefix(state.tensors, "weights."), self.model)
         self.optimizer.load_state(without_prefix(state.tensors, "optimizer."))

@@ -30,8 +30,8 @@ class Coverage:
     def __str__(self) -> str:
         cut = ", ".join("|".join(tokens) for tokens in self.cut.values()) or "none"
         return (
-            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them one token; of the "
-            f"{FREQUENT_WORDS} most frequent words, cut by a single letter: {cut}"
+            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them a single token; of the "
+            f"{FREQUENT_WORDS} most frequent words, split with a single-letter token: {cut}"
         )
 
 

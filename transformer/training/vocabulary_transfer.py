@@ -1,4 +1,4 @@
-"""Adapts a trained model's weights to another vocabulary, so that training need not start from random weights."""
+"""Adapts a trained model's weights to another vocabulary, so that training can start from these weights."""
 
 from collections.abc import Mapping
 

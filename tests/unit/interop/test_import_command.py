@@ -166,7 +166,7 @@ def linked(folder):
 DAMAGE = {
     "t5": (settings(model_type="t5"), "a model of the family t5: only models of Marian"),
     "no family": (settings(model_type=None), "names no family"),
-    "ours": (content("config.json", b'{"source_vocabulary": 3}'), "a model folder of Attention Atlas already"),
+    "ours": (content("config.json", b'{"source_vocabulary": 3}'), "already an Attention Atlas model folder"),
     "no config": (without("config.json"), "config.json is missing"),
     "no weights": (without("model.safetensors"), "model.safetensors is missing"),
     "half the weights": (half("model.safetensors"), "damaged or incomplete"),
@@ -176,8 +176,14 @@ DAMAGE = {
     "giant": (settings(d_model=10**9), "d_model in config.json must be a whole number from 1 to 8,192"),
     "fraction": (settings(encoder_layers=2.5), "encoder_layers in config.json must be a whole number"),
     "no layers": (settings(encoder_layers=None), "has no encoder_layers"),
-    "odd heads": (settings(encoder_attention_heads=2), "encoder has 2 attention heads and one of its decoder 4, but"),
-    "odd widths": (settings(decoder_ffn_dim=48), "encoder has 24 feed-forward units and one of its decoder 48, but"),
+    "odd heads": (
+        settings(encoder_attention_heads=2),
+        "an encoder layer has 2 attention heads and a decoder layer 4, but",
+    ),
+    "odd widths": (
+        settings(decoder_ffn_dim=48),
+        "an encoder layer has 24 feed-forward units and a decoder layer 48, but",
+    ),
     "activation": (settings(activation_function="mish"), "its activation is 'mish', but the choices are gelu_new, "),
     "a start that is a text": (
         searching(decoder_start_token_id="7"),

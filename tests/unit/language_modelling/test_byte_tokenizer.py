@@ -213,7 +213,7 @@ def written(ids):
         (lambda files: files.pop("merges.txt"), "merges.txt is missing"),
         (lambda files: files.update({"vocab.json": b"{"}), "vocab.json is not a JSON"),
         (lambda files: files.update({"vocab.json": b"[]"}), "vocab.json is not a JSON object"),
-        (lambda files: files.update({"vocab.json": written(ids_of(files) | {"cat": 9000})}), "does not number its"),
+        (lambda files: files.update({"vocab.json": written(ids_of(files) | {"cat": 9000})}), "must give its"),
         (
             lambda files: files.update(
                 {

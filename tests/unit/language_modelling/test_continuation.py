@@ -100,7 +100,7 @@ def test_empty_text_is_continued_up_to_the_limit(model, tokenizer):
 def test_continuation_stops_at_the_last_learned_position(model, tokenizer):
     found = continue_text(model, tokenizer, "1 " * 31, DecodingSettings(), limit=40)
     assert len(found.tokens) <= 2
-    with pytest.raises(TextError, match="shorten it"):
+    with pytest.raises(TextError, match="shorten the beginning"):
         continue_text(model, tokenizer, "1 " * 32, DecodingSettings())
     with pytest.raises(ValueError, match="limit must be at least 1"):
         continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=0)

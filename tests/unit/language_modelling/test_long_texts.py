@@ -202,6 +202,6 @@ def test_attention_map_lists_the_tokens_of_every_column(choices, sentencepiece_t
     assert [row for held in found.columns for row in held] == list(range(length))
     assert {len(held) for held in found.columns[:-1]} == {step}
     assert (found.weights[..., ~found.allowed] == 0).all()
-    for refused, message in (("", "no text"), ("  ", "no text"), (text * 9, "a map has room for 30: shorten it")):
+    for refused, message in (("", "no text"), ("  ", "no text"), (text * 9, "a map has room for 30: shorten the text")):
         with pytest.raises(TextError, match=message):
             map_of_text(model, sentencepiece_tokenizer, refused, most=30)

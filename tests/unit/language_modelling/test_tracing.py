@@ -188,7 +188,7 @@ def test_forced_tokens_come_first_even_beyond_the_limit(loaded):
 
 @pytest.mark.parametrize("text", ["the " * POSITIONS, "x" * 20_000])
 def test_text_too_long_for_the_model_raises_an_error(loaded, text):
-    said = rf"has [0-9,]+ (tokens|characters), .* at most {POSITIONS - 1} tokens .* shorten it"
+    said = rf"has [0-9,]+ (tokens|characters), .* at most {POSITIONS - 1} tokens .* shorten the text"
     with pytest.raises(TextError, match=said):
         trace_text(loaded, text)
     with pytest.raises(TextError, match=said):

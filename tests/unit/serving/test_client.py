@@ -220,7 +220,7 @@ def test_server_that_does_not_name_its_device_is_rejected(small_translator, mode
 
     with (
         model_server(Speechless(small_translator)) as address,
-        pytest.raises(ServerError, match="is not from a model's server .*device"),
+        pytest.raises(ServerError, match="is not from an Attention Atlas model server, .*device"),
     ):
         RemoteTranslator(address, model_folder, "cpu")
 

@@ -234,7 +234,9 @@ SCORES = ScoresRun("A dog.", None, ())
     ids=lambda reply: repr(reply.body[:20]),
 )
 def test_invalid_response_is_reported_in_one_line(reply):
-    with pytest.raises(ServerError, match=f"^The answer from {ADDRESS} is not from a model's server .*$"):
+    with pytest.raises(
+        ServerError, match=f"^The answer from {ADDRESS} is not from an Attention Atlas model server, .*$"
+    ):
         result_of(reply, ADDRESS, "m", SCORES)
 
 

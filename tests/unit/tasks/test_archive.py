@@ -50,7 +50,7 @@ def test_run_saved_with_few_models_has_weights_only_in_those_snapshots(small_run
     assert [each.held_out_loss for each in found.snapshots] == [each.held_out_loss for each in small_run.snapshots]
     assert (found.with_weights(1).step, found.with_weights(2).step, found.with_weights(4).step) == (0, 6, 12)
     assert [found.index_at(step) for step in (0, 2, 3, 11, 12, 99)] == [0, 0, 1, 3, 4, 4]
-    with pytest.raises(ValueError, match="step 3 were not kept"):
+    with pytest.raises(ValueError, match="step 3 were not saved"):
         answer(found.config, found.snapshots[1], "abc")
     # Saving the loaded run again gives the same run.
     save_run(found, tmp_path / "again.npz")

@@ -104,7 +104,7 @@ def test_mixed_translator_and_language_model_data_is_rejected(run, prepared, tmp
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(pairs, **files, start=prepared)
     (run / "validation.safetensors").write_bytes((pairs / "validation.safetensors").read_bytes())
-    with pytest.raises(ValueError, match="is for two kinds of models: run `prepare"):
+    with pytest.raises(ValueError, match="is for two types of models: run `prepare"):
         trainer(run)
 
 
@@ -117,7 +117,7 @@ def test_mixed_translator_and_language_model_data_is_rejected(run, prepared, tmp
         ({"repeated": 1.0}, "--repeated must be .* below 1"),
         ({"repeated": float("nan")}, "--repeated must be at least 0"),
         ({"patterns": 1.1}, "--patterns must be at least 0"),
-        ({"context": 1}, "no text of the train data fits into --context 1: give a larger one"),
+        ({"context": 1}, "no text of the train data fits into --context 1: choose a larger one"),
     ],
 )
 def test_data_that_cannot_be_prepared_is_reported(prepared, tmp_path, changes, message):

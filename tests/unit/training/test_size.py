@@ -20,7 +20,7 @@ def test_model_that_exceeds_memory_is_rejected_with_both_sizes():
     check_size(config, None)
     small = TrainConfig(d_model=2, heads=1, layers=1, d_ff=1).model(1)
     check_size(small, 12 * parameters(small))
-    with pytest.raises(ValueError, match="at least 158381616.7 GB of memory .* has 1.0 GB free: give a smaller"):
+    with pytest.raises(ValueError, match="at least 158381616.7 GB of memory .* has 1.0 GB free: choose a smaller"):
         check_size(config, 1_000_000_000)
     with pytest.raises(ValueError, match="needs at least"):
         check_size(small, 12 * parameters(small) - 1)

@@ -139,7 +139,7 @@ def test_chosen_sentences_are_printed_in_model_card_format(tmp_path, run_main):
         (("--sampled", 10**12), "--sampled must be at least 0 and at most 1,000, not 1000000000000"),
         (("--vocabulary", 9_999_999_999_999), "--vocabulary must be at least 1 and at most 65,535, not 9999999999999"),
         (("--vocabulary", 0), "--vocabulary must be at least 1"),
-        (("--vocabulary", 9000), "cannot make 9000 tokens from this text; it allows at most"),
+        (("--vocabulary", 9000), "cannot make 9000 tokens from this text; the maximum is"),
         (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
     ],
 )
@@ -171,7 +171,7 @@ def test_data_with_only_overlong_pairs_is_rejected(tmp_path, run_main):
 def test_contexts_too_short_for_every_text_are_rejected(tmp_path, run_main, context):
     done = prepare_two_pairs(tmp_path, run_main, "eine kleine Katze", "prepare-language-model", "--context", context)
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
-        f"error: no text of the train data fits into --context {context}: give a larger one"
+        f"error: no text of the train data fits into --context {context}: choose a larger one"
     )
 
 

@@ -93,7 +93,7 @@ class DirectLogitsRun(Run[DirectLogits]):
     target: Target
 
     uses = "weights"
-    message = "Taking the logit apart …"
+    message = "Splitting the logit …"
     long = True
 
     @property

@@ -92,7 +92,7 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
     Attributes:
         text, variants: as in `ScoresRun`, without the modes "mean" and "resample".
         target: token ids of a translation.
-        step: index of the token in `target` that the candidates compete for.
+        step: position in `target` for which the two candidates compete.
         tokens: ids of the two candidates.
 
     Raises: as in `TraceRun`.

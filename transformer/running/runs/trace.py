@@ -1,4 +1,4 @@
-"""Run that translates a sentence, or takes a given translation, and returns the trace."""
+"""Run that traces the model on a sentence, with the model's own translation or a given one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TraceRun(TranslatorRun[Trace]):
         return self.with_hooks(runs, {})
 
     def with_hooks(self, runs: Translator, hooks: HookFunctions) -> Trace:
-        """Compute the trace while functions read and change values of the model, by site."""
+        """Compute the trace while `hooks`, functions by site, read and change the model's values."""
         given = None if self.target is None else given_target(runs.tokenizer, self.target, self.text)
         encoded = runs.encode(self.text, self.interventions, Recorder(details=self.details), hooks)
         if given is None:
