@@ -23,7 +23,8 @@ const EDITING_HINTS = {
   touch: "Tap a cell to make its row look only there.",
   keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
 };
-// Distances in pixels: how far the pointer may move during a click, and how far a drag changes a share by 100%.
+// Distances in pixels: how far the pointer may move during a click, and how far it must be dragged to change a share by
+// 100%.
 const CLICK_TOLERANCE = 5;
 const FULL_DRAG = 240;
 

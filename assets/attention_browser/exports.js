@@ -14,8 +14,8 @@ import { summed, sumsOf } from "./sums.js";
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
 export const HTML = "HTML, everything";
-// The HTML export replaces only the first placeholder in its template. The template also contains this line of code,
-// with another placeholder.
+// The HTML export replaces only the first placeholder in its template. The second one is this line of code, which the
+// template also contains.
 const PLACEHOLDER = "{{content}}";
 export const FILES = ["CSV", "JSON", HTML];
 
@@ -91,7 +91,7 @@ export function escaped(cell) {
 }
 
 /**
- * Returns the numbers as JSON. Masked cells are null, a value that no weight has.
+ * Returns the numbers as JSON. Masked cells are null, which tells them apart from weights of 0.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged

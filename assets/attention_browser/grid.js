@@ -1,4 +1,4 @@
-// The grid of all layers and heads, each a small map.
+// The grid of small maps, with a map for each head of each layer.
 
 import { CHOSEN_COLOUR } from "../shared/colours.js";
 import { textWidth } from "../shared/ruler.js";
@@ -90,7 +90,7 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
 }
 
 /**
- * Returns the letters of a head's names.
+ * Returns the letters for a head's names.
  * @param {string} names
  */
 const badgesOf = (names) => names.split(", ").map((name) => BADGES[name] ?? "").join("");

@@ -1,4 +1,4 @@
-// Draws one head as lines from the looking tokens at the left to the tokens they look at, at the right.
+// Draws one head as lines, from the looking tokens on the left to the tokens looked at on the right.
 
 import { onScale } from "../shared/colours.js";
 import { shortened, textWidth } from "../shared/ruler.js";
@@ -117,7 +117,7 @@ function shownLines(hover, selected) {
 }
 
 /**
- * Returns the token under the pointer: a row at the left, a column at the right.
+ * Returns the token under the pointer: a row on the left, a column on the right.
  * @param {LinesGeometry} geometry
  * @param {Arranged} arranged
  * @param {number} x

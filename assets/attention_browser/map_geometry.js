@@ -44,7 +44,7 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   const profile = withProfiles
     ? Math.round(Math.min(LONGEST_PROFILE, Math.max(SHORTEST_PROFILE, PROFILE * width))) : 0;
   const leaning = columnBand * Math.cos(COLUMN_ANGLE) + 4;
-  /** @type {(right: number) => number} A cell may be narrower than a pixel: a second of sound has fifty columns. */
+  /** @type {(right: number) => number} A cell may be narrower than a pixel: a second of audio has fifty columns. */
   const cellBeside = (right) => Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
   // The last slanted label extends beyond the right edge of the map. On a phone, upright labels leave that room to the
   // cells, so that every column can have its label.

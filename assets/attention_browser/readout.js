@@ -53,7 +53,7 @@ export function cellSentence(arranged, at, invitation = "") {
     const weight = shownWeight(arranged, row, column);
     if (weight === "masked") return `${quote(from.label)} (row ${row + 1}) may not look at ${quote(to.label)}: masked`;
     return `${quote(from.label)} (row ${row + 1}) looks at ${quote(to.label)} (column ${column + 1}) `
-      + (arranged.signed ? `${weight} compared with the model as trained` : `with ${weight}`);
+      + (arranged.signed ? `with ${weight}, compared with the model as trained` : `with ${weight}`);
   }
   // A masked cell has no weight to report.
   /** @type {(cell: number) => number | null} */
@@ -119,7 +119,7 @@ export function notesOf(choice, selected) {
   return [
     least > 0 && `Weights below ${least.toFixed(2)} are hidden.`,
     choice.look === "map" && selected.rows.size > 1 && `The bars below are the sum of ${selected.rows.size} rows.`,
-    choice.look === "map" && selected.columns.size > 1 && `The bars at the right are the sum of ${selected.columns.size} columns.`,
+    choice.look === "map" && selected.columns.size > 1 && `The bars on the right are the sum of ${selected.columns.size} columns.`,
     choice.scale !== SCALES[0] && `Colours: ${choice.scale}.`,
   ].filter(Boolean);
 }

@@ -137,7 +137,7 @@ function totalsOf(arranged, same, shift) {
 }
 
 /**
- * Returns the strongest links in a sentence.
+ * Returns a sentence that names the strongest links.
  * @param {Arranged} arranged
  * @param {Place} word
  * @param {WordLinks} links

@@ -13,7 +13,7 @@ const LINE = 7;
 const GUTTER = 56;
 
 /**
- * Returns a row of tokens, each on the colour of its weight.
+ * Returns a row of tokens whose background colours show their weights.
  * @param {string} title
  * @param {string[]} labels
  * @param {number[]} weights

@@ -28,7 +28,7 @@ import { candidates, translations } from "./what_if.js";
  */
 const DECODING_FIELDS = ["method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed"];
 
-// Width of the saved picture, in CSS pixels.
+// Maximum width of the saved picture, in CSS pixels.
 const WIDEST_PICTURE = 900;
 
 class DecodingSteps extends PaintedComponent {

@@ -38,7 +38,7 @@ export function stepPicture(translation, params, width, theme, shades) {
 }
 
 /**
- * Draws tokens on the colours of their numbers, which are written below them.
+ * Draws tokens whose background colours show their numbers, and writes the numbers below.
  * @param {Sheet} sheet
  * @param {{ labels: string[], weights: number[], direction: "ltr" | "rtl" }} row weights from 0 to 1
  * @param {Colour[]} shades

@@ -176,7 +176,7 @@ export function candidatesOf({ candidates: likeliest, id, out, logProb }) {
 }
 
 /**
- * Returns a sentence about a step, composed from its numbers.
+ * Returns a sentence that says how certain the model was at a step.
  * @param {Translation} translation
  * @param {number} step
  */
@@ -186,13 +186,13 @@ export function sentenceOfStep(translation, step) {
   const named = ([, label, logProb]) => `${quote(label)} (${roughProbability(logProb)})`;
   const [most, next] = [Math.exp(first[2]), Math.exp(second?.[2] ?? -99)];
   if (forced && rank > 1) return `You chose this token; the model preferred ${named(first)}.`;
-  if (rank > 1) return `It took ${quote(out)} (${probabilityOf(logProb)}); ${named(first)} was more likely.`;
+  if (rank > 1) return `The model took ${quote(out)} (${probabilityOf(logProb)}); ${named(first)} was more likely.`;
   const torn = (most - next < 0.2 && most < 0.6) || (step === translation.hesitation && most < 0.9);
-  if (torn) return `It hesitates between ${named(first)} and ${named(second)}.`;
+  if (torn) return `The model hesitates between ${named(first)} and ${named(second)}.`;
   // 0.895 is displayed as 0.90.
-  if (most >= 0.895) return `It is sure: ${named(first)}.`;
+  if (most >= 0.895) return `The model is sure:  ${named(first)}.`;
   if (entropy > 2) {
-    return `It prefers ${named(first)}, but the rest is spread over many alternatives (entropy ${entropy.toFixed(2)} nats).`;
+    return `The model prefers ${named(first)}, but the rest is spread over many alternatives (entropy ${entropy.toFixed(2)} nats).`;
   }
-  return `It prefers ${named(first)} to ${named(second)}.`;
+  return `The model prefers ${named(first)} to ${named(second)}.`;
 }

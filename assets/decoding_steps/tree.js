@@ -10,7 +10,7 @@ import { NATS, probabilityOf } from "./translation.js";
 /** @import { Colour } from "../shared/colours.js" */
 /** @import { SearchTree, StepsParams, Translation, TreeNode } from "./translation.js" */
 
-// Wide enough for a long noun, so that few labels are shortened.
+// Boxes are wide enough for a long noun, so that few labels are shortened.
 export const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
 
 /**

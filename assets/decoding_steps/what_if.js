@@ -60,7 +60,7 @@ export function candidates({ take, ban, type }) {
     const sum = likeliest.reduce((total, each) => total + Math.exp(each[2]), 0);
     const these = listed.length > likeliest.length ? `The last one has rank ${rank}. The ${likeliest.length} above it` : "These";
     covered.replaceChildren(`${these} cover ${(100 * sum).toFixed(1)}% of the probability; the `,
-      term("entropy", "entropy"), ` of all is ${entropy.toFixed(2)} `, term("nats", "nats"), ".");
+      term("entropy", "entropy"), ` of all tokens is ${entropy.toFixed(2)} `, term("nats", "nats"), ".");
   });
   return Object.assign(part, { reflect });
 }
@@ -76,7 +76,7 @@ export function candidates({ take, ban, type }) {
 export function translations({ follow, readElsewhere, release, allow }) {
   const title = element("h4");
   const elsewhere = element("button", { type: "button", onclick: readElsewhere,
-    title: "Masked attention, cross attention and all other pages then read this translation" },
+    title: "All other pages then use this translation, for example Masked attention and Cross attention" },
   "Use this translation on all pages");
   const head = element("div", { class: "translations-head" }, title, elsewhere);
   const list = element("ol", { class: "translations", "aria-label": "Translations tried" });

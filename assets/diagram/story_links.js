@@ -16,9 +16,7 @@ import { quote } from "../shared/direction.js";
 /** @typedef {"source" | "target"} SideName */
 /** @typedef {"encoder" | "decoder" | "cross"} Kind */
 /**
- * @typedef {[kind: Kind, row: number, column: number, layer: number, head: number, weight: number]} Link all numbers
- * are zero-based
- */
+ * @typedef {[kind: Kind, row: number, column: number, layer: number, head: number, weight: number]} Link row, column, layer and head are zero-based */
 /** @typedef {{ source: StorySentence, target: StorySentence, links: Link[], opens: number }} StoryMessage */
 /** @typedef {{ side: SideName, at: number }} Word */
 

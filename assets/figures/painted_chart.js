@@ -19,7 +19,7 @@ export async function withRedrawing(painted, act) {
   // Removes the chart's background, because the file has its own or none.
   drawing.querySelector(":scope > rect")?.remove();
   drawing.style.cssText = "position: fixed; left: -99999px; top: 0";
-  // The same colours as in a chart that is not painted (INK in pages/ui/charts/matrix.py).
+  // Uses the same text colour as charts that are not painted (INK in pages/ui/charts/matrix.py).
   drawing.querySelectorAll("[class*=role-axis] text, [class*=role-legend] text").forEach((text) => text.setAttribute("fill", "currentColor"));
   painted.append(drawing);
   try {

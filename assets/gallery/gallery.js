@@ -18,7 +18,7 @@ import { galleryPicture } from "./picture.js";
  * @typedef {{ title: string, meaning: string, head: Destination, numbers: string, examples: ExampleCard[] }} ExhibitCard
  */
 
-// Width of the saved picture, in CSS pixels.
+// Maximum width of the saved picture, in CSS pixels.
 const WIDEST = 760;
 // Number of frames in which a page may still grow after the user returns to it.
 const MAX_GROWING = 40;

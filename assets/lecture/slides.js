@@ -28,7 +28,7 @@ export function slidesDialog(act) {
   /** @type {(label: string, onclick: () => void) => HTMLButtonElement} */
   const button = (label, onclick) => element("button", { type: "button", onclick }, label);
   const start = element("a", { class: "start" }, "All slides in one link");
-  const present = button("Present from the first", () => { dialog.close(); act({ what: "start" }); });
+  const present = button("Present from the first slide", () => { dialog.close(); act({ what: "start" }); });
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
   let data = /** @type {LectureMessage | null} */ (null);

@@ -25,7 +25,7 @@ class SentenceList extends Component {
     /** @type {(label: string, sign: string, step: number) => HTMLButtonElement} */
     const stepping = (label, sign, step) => element("button",
       { type: "button", class: "step", "aria-label": label, title: label, onclick: () => this.act({ step }) }, sign);
-    this.steps = [stepping("Previous of my sentences", "‹", -1), stepping("Next of my sentences", "›", 1)];
+    this.steps = [stepping("Previous sentence in my list", "‹", -1), stepping("Next sentence in my list", "›", 1)];
     this.open = element("button", { type: "button", class: "open", title: "Paste many sentences, and step through them",
       onclick: () => this.ask() });
     this.area = element("textarea", { rows: 12, "aria-label": "My sentences, one per line", placeholder: "One sentence per line",

@@ -23,7 +23,7 @@ export function leaveSlide() {
 
 /**
  * @param {() => void} cancel
- * @returns {() => void} stops it
+ * @returns {() => void} stops listening
  */
 export function onLeaveSlide(cancel) {
   addEventListener(LEAVE_EVENT, cancel);
@@ -31,9 +31,9 @@ export function onLeaveSlide(cancel) {
 }
 
 /**
- * @param {(by: number) => boolean | void} go returns whether it moved, if it moves among slides
- * @param {{ amongSlides?: boolean }} [when] whether it also moves if there are slides
- * @returns {() => void} stops it
+ * @param {(by: number) => boolean | void} go returns whether the figure moved; needed only with `amongSlides`
+ * @param {{ amongSlides?: boolean }} [when] whether the figure also moves if there are slides
+ * @returns {() => void} stops listening
  */
 export function onStep(go, { amongSlides = false } = {}) {
   /** @param {Event} event */

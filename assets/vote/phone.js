@@ -85,7 +85,7 @@ function draw() {
       ...(shares?.length ? [bar("model", percent(shares[number], 1), "model")] : []));
   });
   const line = {
-    none: "No vote is open. Keep this page: the next question appears here.",
+    none: "No vote is open. Keep this page open: the next question appears here.",
     open: mine === undefined ? "Tap your answer." : "Your vote is in. You can change it until the vote is closed.",
     closed: `${mine === undefined ? "" : "Your vote is in. "}The vote is closed.`,
     revealed: `${mine === undefined ? "" : mine === answer ? "You were right. " : "You were wrong. "}${says ?? ""}`,

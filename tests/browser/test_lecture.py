@@ -119,7 +119,7 @@ def test_clicker_steps_through_a_whole_lecture(reader):
     reader.open(address("about", slides=str(SLIDES)))
     lecture(reader, "page 3")
     page.get_by_role("button", name="Slides (3)").click()
-    page.get_by_role("button", name="Present from the first").click()
+    page.get_by_role("button", name="Present from the first slide").click()
     reader.head(4, 3)
     keyboard.press("PageDown")
     reader.head(2, 1)

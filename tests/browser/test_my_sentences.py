@@ -24,7 +24,7 @@ def test_sentence_list_survives_a_reload_and_can_be_measured(reader, tmp_path):
     expect(page.get_by_label("My sentences, one per line")).to_have_value(re.compile("The old man reads"))
     page.get_by_role("button", name="Use these").click()
     expect(page.get_by_role("button", name=OPEN)).to_have_text("1 of 3")
-    page.get_by_role("button", name="Next of my sentences").click()
+    page.get_by_role("button", name="Next sentence in my list").click()
     expect(page).to_have_url(re.compile("text=I.have.a.dream"))
     reader.reload()
     expect(page.get_by_role("button", name=OPEN)).to_have_text("2 of 3")
