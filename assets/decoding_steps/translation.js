@@ -190,7 +190,7 @@ export function sentenceOfStep(translation, step) {
   const torn = (most - next < 0.2 && most < 0.6) || (step === translation.hesitation && most < 0.9);
   if (torn) return `The model hesitates between ${named(first)} and ${named(second)}.`;
   // 0.895 is displayed as 0.90.
-  if (most >= 0.895) return `The model is sure:  ${named(first)}.`;
+  if (most >= 0.895) return `The model is sure: ${named(first)}.`;
   if (entropy > 2) {
     return `The model prefers ${named(first)}, but the rest is spread over many alternatives (entropy ${entropy.toFixed(2)} nats).`;
   }
