@@ -56,15 +56,15 @@ def show_learning(curve: str) -> None:
 
 
 def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> alt.Chart:
-    """Return a line chart of some columns of a learning curve over the training steps.
+    """Return a line chart of some learning-curve columns over the training steps.
 
     Args:
         table: a learning curve with the columns `transformer.checkpoints.learning_curve.FIELDS`.
-        lines: the label of each column to draw, by column name; each label must be a key of COLOURS.
+        lines: the columns to draw. Each column name maps to a label, which must be a key of COLOURS.
         unit: the title of the vertical axis.
     """
     long = table.rename(columns=lines).melt("step", list(lines.values()), "of", "value").dropna()
-    # All lines start high on the left, so a legend in the top right corner covers none.
+    # Loss lines start high on the left and fall, so a legend in the top right corner covers no line.
     colour = series_colour("of", {name: COLOURS[name] for name in lines.values()}, orient="top-right")
     several = len(lines) > 1
     return (

@@ -21,7 +21,7 @@ from transformer.analysis.alignment import alignment_rows, coverage, hard_alignm
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-# Height in pixels of the chart's axis and legend, without the rows.
+# Height in pixels of the chart's axis and legend; the rows come on top of this.
 ROUND = 160
 STEPS = {False: "the step that writes the token", True: "the next step, which reads the token"}
 
@@ -43,8 +43,8 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
         required=True,
         on_change=when_chosen("alignment_shift", lambda step: session.update_attention(shift=step)),
         help="A token is written at one step and read at the next. Which of the two steps shows the token's source "
-        "better depends on the model and the layer. Chen et al. 2020 found that it is the reading step, in the middle "
-        "layers.",
+        "better depends on the model and the layer. Chen et al. 2020 got the best results from the reading step in the "
+        "middle layers.",
     )
     rows = alignment_rows(trace, shift=shift).mean(axis=1)
     special = special_columns(trace)
@@ -56,8 +56,8 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     show_altair(
         alignment_chart(rows, special, sources, targets),
         key="alignment",
-        alt=f"A row for every {target} token, a column for every layer: the {source} token that the layer's heads "
-        "look at most.",
+        alt=f"One row per {target} token and one column per layer. Each cell names the {source} token that the "
+        "layer's heads look at most.",
     )
     st.caption(
         f"Each cell names the {source} token that the heads of a layer look at most on average (start and end symbols "
@@ -68,7 +68,7 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
         show_altair(
             coverage_chart(coverage(rows[layer]), sources),
             key="coverage",
-            alt=f"How much attention every {source} token received in total.",
+            alt=f"The total attention that each {source} token received.",
         )
     words.markdown(covered(rows[layer], special, sources, layer, target))
 
@@ -104,7 +104,7 @@ def _alignment_form(targets: int, layers: int) -> alt.LayerChart:
     )
     cells = base.mark_rect().encode(
         color=alt.Color("weight:Q", scale=sequential(), legend=alt.Legend(title="weight", **LEGEND)),
-        # Give every tooltip a type, because Altair searches its whole schema for a channel that has none.
+        # Every tooltip has an explicit type, because Altair searches its whole schema to infer a missing one.
         tooltip=[
             alt.Tooltip("token:N"),
             alt.Tooltip("layer:O"),
@@ -161,5 +161,5 @@ def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: in
         f"**Layer {layer + 1}, mean of its heads.** The bars add up to the {len(rows)} {target} tokens. Most looked "
         f"at: **{markdown(sources[most])}** ({each[most]:.2f})"
         + (f"; least: **{markdown(sources[least])}** ({each[least]:.2f}). " if least != most else ". ")
-        + f"On average, {rest:.0%} of a row is on the end symbol."
+        + f"On average, a row puts {rest:.0%} of its weight on the end symbol."
     )

@@ -69,7 +69,8 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         "How is this cell computed?",
         key=f"{kind}_inside",
         icon=":material/account_tree:",
-        help="Opens “Inside a layer” for this head, at the pinned cell or else at the head's strongest link.",
+        help="Opens “Inside a layer” for this head, at the pinned cell. If no cell is pinned, it shows the head's "
+        "strongest link.",
         **setting(InsideParams, part="cell", kind=kind),
     ):
         st.switch_page("pages/inside_a_layer.py")
@@ -104,7 +105,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
 def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:
     """Show which head of a second model is most similar to the chosen head."""
     part = st.expander(
-        "Which head of another model does this?",
+        "Which head of another model is most similar?",
         key=f"{kind}_match",
         expanded=bool(session.params(CompareParams).other),
         on_change="rerun",
@@ -120,8 +121,8 @@ def _change_button(kind: Kind) -> None:
         "Change what it looks at",
         key=f"{kind}_change",
         icon=":material/edit:",
-        help="Opens a page where clicking a cell moves all of that row's attention to the cell, and the model "
-        "runs again.",
+        help="Opens a page where you can click a cell to move all of its row's attention there. The model then runs "
+        "again.",
         **setting(EditParams, kind=kind),
     ):
         st.switch_page("pages/change_attention.py")

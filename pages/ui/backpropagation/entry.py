@@ -1,4 +1,4 @@
-"""Shows one entry of a gradient, computed by hand, by autograd and by finite difference, and as a sum of terms."""
+"""Shows one gradient entry as computed by hand, by autograd and by finite difference, and as a sum of terms."""
 
 import numpy as np
 import streamlit as st
@@ -20,8 +20,8 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.backpropagation.stage import GradientStage
 
-# A gradient with more than MAX_CELLS entries is shown as an image. A clickable map then shows WINDOW (rows, columns)
-# entries around the chosen one.
+# A gradient with more than MAX_CELLS entries is shown as an image. A clickable map then shows only a window around the
+# chosen entry; WINDOW is the window's number of rows and columns.
 MAX_CELLS = 900
 WINDOW = (9, 12)
 DIGITS = 6
@@ -54,7 +54,8 @@ def show_entry(stage: GradientStage, gradient: GradientMatrix, reading: Reading)
     if is_large:
         with picture:
             st.caption(
-                "This map shows the entries around the chosen one. Click an entry, or use the boxes to reach any other."
+                "This map shows only the entries near the chosen one. Click an entry, or choose any row and column in "
+                "the boxes."
             )
             _show_map(stage, gradient, row, column)
     with numbers:
@@ -80,7 +81,7 @@ def _show_image(stage: GradientStage, gradient: GradientMatrix) -> None:
 
 
 def _show_map(stage: GradientStage, gradient: GradientMatrix, row: int, column: int) -> None:
-    """Show the gradient as a clickable map; of a large gradient, only a window around the chosen entry."""
+    """Show the gradient, or a window around the chosen entry if the gradient is large, as a clickable map."""
     rows, columns = (
         [str(number) for number in range(size)] if labels is None else labels
         for labels, size in zip((gradient.rows, gradient.columns), gradient.values.shape, strict=True)
@@ -111,7 +112,7 @@ def _show_map(stage: GradientStage, gradient: GradientMatrix, row: int, column: 
         # Streamlit stores a chart's last click under the chart's key. A new key for each entry discards the old click.
         key=f"backward_map_{stage.key}_{row}_{column}",
         clicked=lambda at, of: session.update(BackpropagationParams, row=top + at + 1, column=left + of + 1),
-        alt=f"{stage.name}: the gradient around row {row + 1}, column {column + 1}; the boxes select an entry too.",
+        alt=f"{stage.name}: the gradient near row {row + 1}, column {column + 1}; the boxes also select an entry.",
     )
 
 
@@ -181,7 +182,7 @@ def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Readin
 def _show_sum(stage: GradientStage, gradient: GradientMatrix, reading: Reading, row: int, column: int) -> None:
     """Show the gradient entry as a sum of terms, with all numbers filled in."""
     if stage.terms_of is None:
-        st.caption("This gradient comes from another layer. To see how, choose that layer above.")
+        st.caption("This gradient was computed in another layer. Choose that layer above to see its terms.")
         return
     st.markdown("**The sum in numbers**")
     terms = stage.terms_of.terms(row, int(gradient.chosen[column]))

@@ -23,8 +23,8 @@ from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.stages import stages
 from transformer.text.languages import Languages
 
-# Section names by key prefix, in the order of the backward pass, short enough for one line on a projector. {source} and
-# {target} stand for the language names.
+# Section names by key prefix, in the order of the backward pass. The names are short, so that all fit on one line on a
+# projector. {source} and {target} stand for the language names.
 SECTIONS = {
     "generator": "Loss",
     "decoder.feed_forward": "Decoder: FFN",
@@ -41,7 +41,7 @@ OUTPUTS = ("output", "layer", "memory")
 
 
 def section_of(key: str) -> str:
-    """Return the key of `SECTIONS` that a stage belongs to."""
+    """Return the `SECTIONS` key for the stage with the given key."""
     stack, _, rest = key.partition(".")
     part = rest.partition(".")[0]
     if f"{stack}.{part}" in SECTIONS:
@@ -64,8 +64,8 @@ def show_gradient(reading: Reading) -> None:
     header.markdown(
         f"Loss: **{gradients.loss:.4f}** nats. The formulas and PyTorch's autograd differ by at most "
         f"**{typeset(gradients.largest_difference, '.0e')}**.",
-        help=f"All {gradients.compared:,} numbers of the gradient were computed twice, by the formulas of this page "
-        f"and by PyTorch.\n\n{explain('loss', 'gradient', 'autograd', 'nats')}",
+        help=f"All {gradients.compared:,} gradient entries were computed twice: by this page's formulas and by "
+        f"PyTorch.\n\n{explain('loss', 'gradient', 'autograd', 'nats')}",
     )
     all_stages = stages(gradients, head=choice.head)
     keys = [stage.key for stage in all_stages]
@@ -142,7 +142,7 @@ def _show_stage(all_stages: Sequence[GradientStage], at: int, reading: Reading) 
 
 
 def stage_title(stage: GradientStage) -> str:
-    """Return a stage's name; for a parameter, with the symbol in every spelling that users may search for."""
+    """Return a stage's name. A parameter's name includes its symbol in every spelling that users may search for."""
     match = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
     if not match:
         return stage.name

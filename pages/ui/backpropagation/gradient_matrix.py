@@ -16,8 +16,8 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import Trace
 
-# A table lists all terms of a sum with up to MAX_TERMS terms. For a longer sum, it lists the LARGEST terms with the
-# largest magnitude, and combines the rest in one row.
+# The table of a sum lists up to MAX_TERMS terms. For a longer sum, the table lists only the terms with the largest
+# magnitude, LARGEST in number, and combines the rest in one row.
 MAX_TERMS = 300
 LARGEST = 24
 
@@ -40,13 +40,13 @@ class GradientMatrix:
     chosen: np.ndarray
 
     def visible_values(self, masked: np.ndarray | None) -> np.ndarray:
-        """Return the values with -inf at masked positions, where `masked` is True; `masked` may be None."""
+        """Return the values, with -inf where `masked` is True. If `masked` is None, return all values unchanged."""
         return self.values if masked is None else np.where(masked, -np.inf, self.values)
 
     def place(self, row: int, column: int) -> tuple[int, int]:
         """Convert a 1-based row and column from the URL to 0-based indices.
 
-        Row 0 stands for the row of the entry with the largest magnitude, and column 0 for the column of that entry.
+        Row 0 means the row of the entry with the largest magnitude; column 0 means the column of that entry.
         """
         largest = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
         at = [
@@ -59,8 +59,7 @@ class GradientMatrix:
 def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> GradientMatrix:
     """Return a stage's gradient as a labelled matrix.
 
-    If the columns are the vocabulary, only the correct tokens and the token with the largest gradient in each row are
-    kept.
+    If the columns are the vocabulary, keep only the correct tokens and each row's token with the largest gradient.
     """
     letters = stage.letters.removeprefix("B, ").split(", ")
     titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}

@@ -1,4 +1,4 @@
-"""Controls for the loss to differentiate: the translation step, or all steps, and the label smoothing."""
+"""Controls that choose the loss to differentiate: one translation step or all steps, and the label smoothing."""
 
 import streamlit as st
 

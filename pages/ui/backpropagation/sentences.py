@@ -1,13 +1,13 @@
 """Explanations of each stage of the backward pass, one sentence each. Pure functions."""
 
-# A key of this dictionary is the full key of a stage, or the last part of the keys of several stages.
+# Each key is a stage's full key, or the last part that several stages' keys have in common.
 SENTENCES = {
     "logits": "The gradient at each token's logit is its probability p; for the correct token, p − 1.",
     "generator.bias": "A token's bias shifts the token's logit at every step, so its gradient is the sum over all "
     "steps.",
     "generator.weight": "A token's weights are pushed away from the outputs at which the token was too likely.",
-    "generator.hidden": "How the loss depends on the decoder's output: a step against this gradient makes the correct "
-    "tokens more likely.",
+    "generator.hidden": "This gradient shows how the loss depends on the decoder's output. A step against the gradient "
+    "makes the correct tokens more likely.",
     "table": "A token's embedding collects gradient from every use: as an input, and as output weights when logits are "
     "computed.",
     "tokens": "The embedding was multiplied by √D on the way in, so its gradient is multiplied by √D on the way back.",
@@ -26,11 +26,12 @@ SENTENCES = {
     "function is flat, nothing gets through.",
     "expand": "A weight's gradient is its input times the gradient that comes back, added up over all positions.",
     "expand_bias": "A bias is added at every position, so its gradient is the sum of the gradients that come back.",
-    "read": "How the loss depends on the sub-layer's input.",
+    "read": "This gradient shows how the loss depends on the sub-layer's input.",
     "output": "A weight's gradient is its input times the gradient that comes back, added up over all positions.",
     "output_bias": "A bias is added at every position, so its gradient is the sum of the gradients that come back.",
     "joined": "The gradient that comes back is multiplied by the transposed output projection, for all heads at once.",
-    "outputs": "On the way in, the heads were joined; on the way back they are split, and each gets its own K numbers.",
+    "outputs": "The forward pass joined the heads' outputs. The backward pass splits the gradient into K numbers per "
+    "head.",
     "values": "A value collects gradient from every query that looks at it, in proportion to the attention weight.",
     "weights": "An attention weight's gradient is the dot product of its value and the gradient that comes back.",
     "scores": "The weights of a row always sum to 1, so one can only grow at the expense of the others: each row of "
@@ -44,11 +45,11 @@ SENTENCES = {
     "values_weight": "The gradient of the head's W^V: the input times the gradient that comes back, added up over all "
     "positions.",
     "queries_bias": "A bias is added at every position, so its gradient is the sum of the gradients that come back.",
-    "keys_bias": "Always 0 unless keys are rotated by position: this bias adds the same amount to all scores of a "
-    "row, which leaves the softmax unchanged.",
+    "keys_bias": "This bias adds the same amount to all scores of a row, which leaves the softmax unchanged. Its "
+    "gradient is therefore always 0, unless keys are rotated by position.",
     "values_bias": "A bias is added at every position, so its gradient is the sum of the gradients that come back.",
-    "after": "The gradient that the layers above send back to this layer.",
-    "input": "The gradient that the layers send back to the embeddings.",
+    "after": "The layers above send this gradient back to this layer.",
+    "input": "The layers send this gradient back to the embeddings.",
 }
 
 

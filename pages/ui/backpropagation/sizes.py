@@ -38,7 +38,7 @@ def show_sizes(reading: Reading) -> None:
         segments("Size of the gradient", NAMES, BackpropagationParams, "quantity")
     st.markdown(
         "How much of the loss’s gradient reaches each layer? Three models of the same size read this sentence: this "
-        "one, and two with new random weights, one of them pre-norm and the other post-norm.",
+        "model, a pre-norm model with random weights, and a post-norm model with random weights.",
         help=explain("pre-norm", "post-norm", "gradient"),
     )
     quantity = session.params(BackpropagationParams).quantity
@@ -52,7 +52,7 @@ def show_sizes(reading: Reading) -> None:
             main_figure(
                 f"**{stack.capitalize()}, how much of the gradient reaches each layer:** "
                 f"{markdown(reading.trace.source_text)}",
-                "A flat line means that every layer gets the same amount; logarithmic scale, read from right to left",
+                "Read from right to left. A flat line means that every layer gets the same amount (logarithmic scale)",
                 when=stack == "decoder",
             ),
         ):

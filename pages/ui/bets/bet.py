@@ -52,7 +52,7 @@ class Bet:
     places: tuple[Group, ...] = ()
 
     def choice_at(self, positions: Collection[int]) -> str | None:
-        """Return the choice at any of the given token positions in the page's map; None if none is there."""
+        """Return the choice at one of the given token positions in the page's map; None if there is no such choice."""
         places = zip(self.choices, self.places, strict=False)
         return next((choice for choice, place in places if set(place) & set(positions)), None)
 

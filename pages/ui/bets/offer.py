@@ -34,10 +34,9 @@ def show_bet(
     Args:
         name: the name of the page.
         reading: the sentence and its model run.
-        clicked: the text that the user clicked in the page's figure; the answer to the bet if it is one of the choices.
+        clicked: the text that the user clicked in the page's figure. If it is one of the choices, it is the answer.
         pinned: positions that the user clicked in the page's map; used if `clicked` is None.
-        opened: whether to show the question without offering it first, and the verdict without the reason; for a page
-            that itself shows the reason.
+        opened: whether to show the question at once, and to omit the reason because the page itself shows it.
     """
     bet = _bet_of_page(name, reading)
     if bet is None:

@@ -6,10 +6,11 @@ from pages.ui.params.lessons import SHOWN
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# Tolerances. A guessed number is right within a fraction RIGHT_WITHIN of the measured value; a percentage, within
-# HALF_WITHIN points. A guess is close within a fraction CLOSE_WITHIN of a scale: 100 for a percentage, otherwise twice
-# the measured value. A wrong choice is close if its worth is within CLOSE_WITHIN of the best, as a fraction of the
-# range from worst to best. Among MANY_CHOICES or more choices, the second best is close too.
+# Tolerances. A guess is right if it differs from the measured value by at most RIGHT_WITHIN times that value. A guessed
+# percentage is right if it differs by at most HALF_WITHIN points. A guess is close if it differs by at most a fraction
+# CLOSE_WITHIN of a scale: 100 for a percentage, otherwise twice the measured value. A wrong choice is close if it is
+# below the best by at most a fraction CLOSE_WITHIN of the range from worst to best. Among MANY_CHOICES or more choices,
+# the second best is also close.
 RIGHT_WITHIN, HALF_WITHIN, CLOSE_WITHIN = 0.02, 0.51, 0.1
 MANY_CHOICES = 4
 
@@ -18,7 +19,7 @@ class Verdict(NamedTuple):
     """The verdict on an answer.
 
     Attributes:
-        mark: how good the answer is.
+        mark: whether the answer is right, close or wrong.
         text: a Markdown sentence that states the verdict.
     """
 

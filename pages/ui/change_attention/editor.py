@@ -46,12 +46,12 @@ def show_editor(reading: Reading, resolved: ResolvedEdits, translation: str) -> 
 
 
 def show_changes(reading: Reading) -> None:
-    """Show the list of edits, each with a button that removes it, and say if an edit is only the page's example."""
+    """Show the list of edits, each with a button that removes it. The heading says if the only edit is an example."""
     params, trace = session.params(EditParams), reading.trace
     edits = params.edits.edits
     anything = bool(edits or params.hidden_source or params.hidden_target)
     examples = [is_example(edit, reading) for edit in edits]
-    st.markdown("**The example**, not your change" if examples == [True] else "**Your changes**")
+    st.markdown("**Example change**, not yours" if examples == [True] else "**Your changes**")
     for number, edit in enumerate(edits):
         suffix = " (the example)" if examples[number] else ""
         st.button(

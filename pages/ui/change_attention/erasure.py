@@ -27,7 +27,7 @@ EXPLANATIONS = {
 
 
 def show_erasing(reading: Reading, translation: str, *, words: bool) -> None:
-    """Show buttons that erase words of the sentence and the translation, and the choice of how words are erased.
+    """Show buttons that erase words of the sentence and the translation, and a control for how words are erased.
 
     Args:
         reading: the sentence and its model run.
@@ -36,7 +36,7 @@ def show_erasing(reading: Reading, translation: str, *, words: bool) -> None:
         words: whether a button erases a whole word; if False, a single token.
     """
     trace, params = reading.trace, session.params(EditParams)
-    st.markdown("**Erase words** by clicking them; another click brings them back.")
+    st.markdown("**Click words to erase them.** Click again to bring them back.")
     _show_word_buttons(
         f"In the {reading.languages.source.name} sentence",
         "hidden_source",

@@ -78,7 +78,10 @@ def is_example(edit: Edit, reading: Reading) -> bool:
 
 
 def candidates(trace: Trace) -> list[Edit]:
-    """Return edits to try, in text order. Each makes one longer word attend only to another, in every encoder head."""
+    """Return edits to try, in text order. Each makes one word attend only to another, in every encoder head.
+
+    Both words have at least `MIN_LETTERS` letters.
+    """
     text = trace.source_text
     spans = [(group[0], group[-1]) for group in word_groups(trace.source_tokens, text)]
     longer = [
@@ -105,7 +108,7 @@ def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
 
 
 def _is_first_sentence(reading: Reading) -> bool:
-    """Return whether sentence, translation and tokens are those that FIRST and SECOND were written for."""
+    """Return whether sentence, translation and tokens match those for which FIRST and SECOND were written."""
     trace = reading.own
     return (
         not reading.given

@@ -48,9 +48,9 @@ def attempt(word: str, before: str, now: str) -> Verdict:
         before, now: the translations before and after the changes.
     """
     if word in _words(now):
-        return Verdict("right", f"**Right.** The model writes “{markdown(word)}” now.")
+        return Verdict("right", f"**Right.** The model now writes “{markdown(word)}”.")
     if now != before:
-        return Verdict("close", f"**Close.** Other words changed, but “{markdown(word)}” is not among them.")
+        return Verdict("close", f"**Close.** The translation changed, but it does not contain “{markdown(word)}”.")
     return Verdict("wrong", "**Not yet.** The translation is still the same.")
 
 

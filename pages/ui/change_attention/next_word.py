@@ -75,11 +75,11 @@ def describe_next(continuation: Continuation, tokenizer: Vocabulary) -> str:
     )
     if old == new:
         return (
-            f"At step {continuation.step + 1} the next word stays {names[old]}: {was[old]} as trained, {now[old]} now."
+            f"At step {continuation.step + 1}, the next word stays {names[old]}: {was[old]} as trained, {now[old]} now."
         )
     return (
-        f"At step {continuation.step + 1} the next word was {names[old]} ({was[old]}, now {now[old]}) and becomes "
-        f"{names[new]} ({now[new]}, as trained {was[new]})."
+        f"At step {continuation.step + 1}, the next word changes from {names[old]} ({was[old]} as trained, {now[old]} "
+        f"now) to {names[new]} ({was[new]} as trained, {now[new]} now)."
     )
 
 

@@ -9,7 +9,7 @@ from transformer.errors import InterventionError
 from transformer.values.interventions import Interventions, Row
 from transformer.values.trace import Trace
 
-UNREADABLE = "the URL contains one that cannot be read; changes look like encoder.5.2.8~7x75, with numbers from 1."
+UNREADABLE = "the URL contains a change that cannot be read. A valid one is encoder.5.2.8~7x75, with numbers from 1."
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,7 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
     for columns, percent in edit.shares:
         tokens = [column for column in visible_columns if columns[0] <= column <= columns[1]]
         if not tokens:
-            raise InterventionError(
-                f"{edit}: row {row + 1} may not look at {_span_text(columns)}, which is masked, so it cannot get a "
-                "share."
-            )
+            raise InterventionError(f"{edit}: row {row + 1} may not look at {_span_text(columns)}, which is masked.")
         for column in tokens:
             cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(tokens)
     if sum(percent for _, percent in edit.shares) < MAX_PERCENT and len(cells) == len(visible_columns):

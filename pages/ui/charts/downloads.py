@@ -61,7 +61,7 @@ def save_tables(
 
 
 def show_lines(lines: str, key: str) -> None:
-    """Show Python code in an expander. The code is rendered only while open, because syntax highlighting is slow.
+    """Show Python code in an expander. It is rendered only while the expander is open, because highlighting is slow.
 
     Args:
         lines: the Python code.
@@ -78,8 +78,8 @@ def save_trace(trace: Callable[[], Trace], key: str) -> None:
     """Show a button that saves a trace as an NPZ file.
 
     Args:
-        trace: returns the trace; called when the user clicks the button. Streamlit keeps this function as long as the
-            session, so the function must not hold the trace itself.
+        trace: returns the trace; called when the user clicks the button. Streamlit keeps this function for the whole
+            session, so the function must not keep a trace in memory.
         key: the prefix of the button's key.
     """
     save_button(
@@ -87,13 +87,13 @@ def save_trace(trace: Callable[[], Trace], key: str) -> None:
         lambda: npz_bytes(trace().to_npz),
         "trace.npz",
         key=f"{key}_npz",
-        help="Everything that the model computed in this run, as numpy arrays, with the model's version and your "
+        help="Saves everything that the model computed in this run, as numpy arrays, with the model's version and your "
         "changes. Load the file with `numpy.load` or `Trace.from_npz`.",
     )
 
 
 def npz_bytes(write: Callable[[BytesIO], None]) -> bytes:
-    """Return what `write` writes to a file, as bytes.
+    """Return the bytes that `write` writes to a file.
 
     Args:
         write: writes to a binary file, for example `Trace.to_npz`.

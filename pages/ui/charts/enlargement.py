@@ -56,7 +56,7 @@ def enlarge(chart: OneChart) -> OneChart:
 
 
 def _on_top(part: alt.SchemaBase) -> bool:
-    """Return whether part of a chart is an axis above the chart; only maps have one."""
+    """Return whether a chart element is an axis above the chart. Only maps have such an axis."""
     return isinstance(part, alt.Axis) and part._get("orient") == "top"
 
 

@@ -15,7 +15,7 @@ from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, colorscale
 
 SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
 LONGEST_LABEL = 32
-# Height in pixels above a figure that is kept free for Plotly's toolbar.
+# Height in pixels of the free space for Plotly's toolbar above a figure.
 TOOLBAR_HEIGHT = 34
 # Sizes in pixels. MARGIN is the height of the titles, labels and toolbar around a map. SQUARE_MARGIN is the width of
 # the labels and colour bar beside a square map. MAX_WIDTH is the maximum width of a figure on a projector.
@@ -42,7 +42,7 @@ def heatmap(
         name: what the values are, for the colour bar and the tooltip.
         colours: the colour scale: SIGNED is centred on 0, POSITIVE starts at 0, SHARE runs from 0 to 1.
         rows, columns: the labels; None to number the rows or columns.
-        first: the numbers of the first row and column, where there are no labels.
+        first: the numbers of the first row and the first column; ignored for an axis with labels.
         height: the height in pixels; None to derive the height from the number of rows.
         square: whether cells are square.
     """
@@ -109,7 +109,7 @@ def _ticks(labels: Sequence[str] | None) -> dict[str, Any]:
 
 
 def plotly_label(label: str) -> str:
-    """Escape the markup in a label, which Plotly would parse, and truncate the label to LONGEST_LABEL characters."""
+    """Truncate a label to LONGEST_LABEL characters, and escape markup that Plotly would parse."""
     short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
     # Plotly typesets text between dollar signs if MathJax is loaded.
     return html.escape(short, quote=False).replace("$", "&#36;")

@@ -73,7 +73,7 @@ AXIS: dict[str, Any] = {"labelOverlap": False, "labelFlush": False, "ticks": Fal
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
 # Charts with more cells are rendered on a canvas, which does not support the colour "currentColor".
 MAX_ELEMENTS = 2_000
-# If there are more rows or columns, some have no label.
+# Maximum number of labels on an axis. With more rows or columns, only some are labelled.
 MAX_LABELS = 24
 
 # Sizes in pixels. A map with square cells, including row labels, is at most SQUARE wide, half the page width on a
@@ -214,9 +214,9 @@ def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: A
 
 
 def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
-    """Return an axis with positions 1 to `count`, which takes the labels from a Vega parameter.
+    """Return an axis with positions 1 to `count` and labels from a Vega parameter.
 
-    Labels in a parameter can be any text. In a Vega expression, reserved words are rejected, even inside strings.
+    A Vega parameter accepts any text. A Vega expression rejects reserved words, even inside strings.
 
     Args:
         name: the name of the parameter.
@@ -228,7 +228,7 @@ def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
 
 
 def label_angle(labels: Sequence[str]) -> dict[str, object]:
-    """Return axis options that rotate column labels so that they do not overlap.
+    """Return axis options that rotate column labels to prevent overlap.
 
     Short labels such as numbers are horizontal, a few longer labels are slanted, and many are vertical.
     """

@@ -7,7 +7,7 @@ from attention_atlas.browser.palette import PALETTE
 
 VIRIDIS: list[str] = PALETTE["sequential"]["viridis"]
 DIVERGING: list[str] = PALETTE["diverging"]
-# Colours for two series, and for up to four.
+# Colours for charts with two series, and for charts with up to four.
 FIRST, SECOND = PALETTE["pair"]
 SERIES: list[str] = PALETTE["series"]
 # Colours of the binary digits 0 and 1.

@@ -1,4 +1,4 @@
-"""Charts of several series: the colour of each, and lines in front of the range of random orders. Pure."""
+"""Colours for charts with several series, and line charts that compare orders with random ones. Pure functions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,12 +27,12 @@ def series_colour(column: str, colours: Mapping[str, str], *, title: str | None 
 def against_random(
     table: pd.DataFrame, step: str, colours: Mapping[str, str], *, title: str, unit: str, point: bool = False
 ) -> alt.LayerChart:
-    """Return a chart of the lines of some orders, with a band for the range of all other orders, which are random.
+    """Return a line chart of some removal orders, with a band for the range of the random orders.
 
     Args:
         table: one row per order and step, with the columns order, value, and `step`.
-        step: the column of the horizontal axis, which counts steps.
-        colours: the colours of the orders with a line, by name.
+        step: the name of the column that counts the removed items, for the horizontal axis.
+        colours: the colour of each order with a line, by name; orders without a colour are random.
         title, unit: titles of the horizontal and of the vertical axis.
         point: whether to mark each step on the lines.
     """

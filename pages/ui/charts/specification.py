@@ -54,7 +54,7 @@ class FilledChart:
     def to_dict(self) -> dict[str, Any]:
         """Return the Vega-Lite specification. As in Altair, tables go through the current data transformer."""
         collect = alt.data_transformers.get()
-        assert collect is not None, "Altair always has one"
+        assert collect is not None, "Altair always has a data transformer"
         specification = json.loads(_specification(self.form, self.shape, large=self.large))
         for part in (specification, *specification.get("layer", ())):
             name = part.get("data", {}).get("name")

@@ -20,7 +20,7 @@ MINUS_INFINITY = "−∞"
 # Maximum number of columns that fit on a projector.
 MAX_COLUMNS = 7
 # A table uses up to MAX_DIGITS decimal places, so that the smallest number does not look like 0. Even smaller numbers
-# are in scientific notation. In a large table, so are all numbers of the column.
+# are shown in scientific notation. In a large table, their whole column is.
 MAX_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
 # Maximum number of cells in a table with true minus signs; formatting a larger table cell by cell would be slow.
@@ -51,7 +51,7 @@ def frame(
         values: the matrix, [R, C]; non-finite values are shown as masked.
         rows, columns: the labels; None to number the rows or columns.
         corner: the heading of the column with the row labels.
-        first: the numbers of the first row and column, where there are no labels.
+        first: the numbers of the first row and the first column; ignored for an axis with labels.
     """
     body = (
         values
@@ -155,11 +155,11 @@ def draw_table(
     file: str = "",
     **options: Any,
 ) -> None:
-    """Show a table and a button that saves it as CSV. Every table of the app is shown by this function.
+    """Show a table and a button that saves it as CSV. The app shows all tables with this function.
 
     Cells that are copied from a table, or saved by Streamlit's own button, could contain text that a spreadsheet runs
-    as a formula. `client.disableDataExport` disables both. The button shown here escapes formulas in the saved file. On
-    screen, `displayable` replaces characters that would reverse text.
+    as a formula. `client.disableDataExport` disables copying and Streamlit's button. The button shown here escapes
+    formulas in the saved file. On screen, `displayable` replaces characters that would reverse text.
 
     Args:
         table: the table to save, and to show unless `shown` is given.
@@ -194,8 +194,7 @@ def _format_cell(cell: object) -> str:
 
 
 def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
-    """Show a table for lecture mode. Unlike those of `show_table`, the cells are Markdown, so their font can be
-    enlarged.
+    """Show a table for lecture mode. Its cells are Markdown, so that their font can be enlarged.
 
     Args:
         table: the table.
@@ -216,7 +215,7 @@ def _large_cell(value: object, digits: int) -> str:
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
     """Return the row height in pixels for the longest text, up to `MAX_LINES` lines.
 
-    Streamlit wraps no text in rows that are lower than `MIN_WRAPPED_HEIGHT`.
+    Streamlit does not wrap text in rows that are lower than `MIN_WRAPPED_HEIGHT`.
     """
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
     return max(MIN_WRAPPED_HEIGHT, LINE * min(lines, MAX_LINES) + LINE_MARGIN)

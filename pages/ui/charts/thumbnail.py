@@ -17,7 +17,7 @@ LEVELS = np.concatenate([pixels(np.linspace(0, 1, 255), VIRIDIS), pixels(np.zero
 def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) -> np.ndarray:
     """Return a matrix as pixels, uint8 [height, width, 3], with row 0 at the top.
 
-    Cells are as large as fits into `WIDTH` by `HEIGHT` pixels. Each cell takes at least one pixel, so that none is lost
+    Cells are as large as `WIDTH` by `HEIGHT` pixels allow. Each cell takes at least one pixel, so that no cell is lost
     or blurred.
 
     Args:

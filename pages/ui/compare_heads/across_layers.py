@@ -87,9 +87,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
         ):
             st.markdown(f"**{title}**")
             key = f"compare_layers_{title.split()[0]}"
-            description = (
-                f"{title}: a row for each layer, a column for each word looked at; the table lists the values."
-            )
+            description = f"{title}: one row per layer, one column per word looked at; the table lists the values."
             chart = matrix(
                 values,
                 layers,
@@ -117,7 +115,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
     prose("compare_layers_heads", describe_where(kind, rows, mask[0], labels, row, columns), reading.maps)
     st.caption(
         "In the first two maps, each row sums to 1. In the third map, each cell shows the largest weight of any head "
-        "in that layer; the number in the cell names this head. Click such a cell to open its head."
+        "in that layer; the number in the cell names this head. Click a cell of the third map to open its head."
     )
     show_numbers(_table(maps, largest, mask, columns), "compare_layers_numbers", digits=4)
 
@@ -133,8 +131,7 @@ def clearest_row(view: View, layer: int, head: int) -> int:
 def describe_where(
     kind: Kind, rows: np.ndarray, row_weights: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
-    """Return a sentence that names, for each layer, the largest weight in a row, with the head and column of this
-    weight.
+    """Return a sentence that names each layer's largest weight in a row, with its head and column.
 
     Args:
         kind: the attention kind.

@@ -130,7 +130,7 @@ def describe_importance(worth: ImportanceStatistics) -> str:
     """Return text that explains how head importance was measured."""
     return (
         "How the log-probability of the model's own translation changes when only this head is off, averaged over "
-        f"{worth.sentences} other sentences. Below 0, the translation is less likely without the head."
+        f"{worth.sentences} other sentences. A negative number means that the translation is less likely without it."
     )
 
 
@@ -163,7 +163,7 @@ def _table(
     # All controls are on one line, so that the table starts high on the page.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            "**All measurements of all heads.** Click a row to open its head, or the name of a column to sort by it. "
+            "**All measurements of all heads.** Click a row to open its head. Click a column name to sort the table. "
             + "".join(f"Means are over {count} sentences." for count in sorted(over)),
             width="stretch",
         )
@@ -200,7 +200,7 @@ def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, 
     if worth:
         st.caption(
             f"“{IMPORTANCE_TITLE}”: {describe_importance(worth)[0].lower()}{describe_importance(worth)[1:]} “from” and "
-            "“to” are the ends of the 95% confidence interval: a head whose interval includes 0 may have no effect "
+            "“to” are the ends of the 95% confidence interval. If the interval includes 0, the head may have no effect "
             f"at all. Computed by `{IMPORTANCE.beside(translator).command}`.",
             help=explain("log-probability", "nats"),
         )
@@ -211,8 +211,8 @@ def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, 
             importance_statistics,
             label="Measure head importance",
             turns=LONG_RUNS,
-            missing="The importance of this model's heads has not been measured over many sentences. To measure it, "
-            "each head is switched off alone, for each sentence.",
+            missing="The importance of this model's heads has not been measured over many sentences. The measurement "
+            "switches off one head at a time, for each sentence.",
         )
 
 

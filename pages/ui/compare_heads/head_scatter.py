@@ -1,4 +1,4 @@
-"""Scatter plot of heads; points have a name where there is room."""
+"""Scatter plot of heads, in which points are named where there is room."""
 
 from typing import Any
 
@@ -55,8 +55,8 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         return {"title": "distance in the plane, nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
 
     base = alt.Chart(table).encode(x=alt.X("x:Q", **axis("width")), y=alt.Y("y:Q", **axis("height")))
-    # Outline the points, because the first layers are as dark as the dark theme, and the last ones
-    # as bright as the light theme.
+    # Outline the points, because the colours of the first layers are as dark as the dark theme,
+    # and the colours of the last layers as bright as the light theme.
     outline = {"stroke": "currentColor", "strokeWidth": 1}
     legend = alt.Legend(title="layer", symbolStrokeColor="currentColor", symbolStrokeWidth=1, **INK)
     points = (
@@ -79,7 +79,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
 
 
 def name_places(points: np.ndarray) -> list[str]:
-    """Return the first key of LABEL_OFFSETS at which each point's name covers nothing; "" if there is none.
+    """For each point, return the first key of LABEL_OFFSETS at which its name overlaps nothing; "" if there is none.
 
     Args:
         points: the points in pixels, y downwards: [N, 2].

@@ -8,8 +8,8 @@ from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import HeadMaps, open_head
 from transformer.values.trace import Kind
 
-# Streamlit's own table offers two kinds of clicks. One works only in a narrow column of checkboxes. The other selects a
-# cell at every move of the focus, so a keyboard user could not read the table.
+# Streamlit's own table can select either rows or cells. A row is selected only by a click in a narrow column of
+# checkboxes. A cell is selected whenever it gets the focus, so a keyboard user could not read the table.
 draw_table = component("head_table/head_table")
 
 

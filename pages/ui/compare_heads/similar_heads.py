@@ -49,14 +49,14 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
             head_scatter(plane, layers, heads),
             kind,
             f"compare_plane_{kind}",
-            "Every head as a point; heads that look alike are close together. The boxes and the button above open a "
-            "head as well.",
+            "Every head as a point; heads that look alike are close together. The boxes and the button above also open "
+            "a head.",
             maps=reading.maps,
         )
     show_altair(
         dendrogram(average_linkage(distances), heads),
         key=f"compare_tree_{kind}",
-        alt="Heads merged into a tree, the most similar heads first.",
+        alt="A tree that joins the heads, the most similar ones first.",
     )
     closest = np.unravel_index(np.argmin(distances + np.eye(len(distances))), distances.shape)
     st.markdown(f"The two heads most alike here are {distances[closest]:.3f} nats apart:", help=explain("nats"))

@@ -82,7 +82,7 @@ def compared_translator(model: Translator) -> ComparedModel:
         return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
 
     runs = CachedRuns(model)
-    # Offer the example pairs only if the model reads English.
+    # The example pairs are in English, so offer them only if the model reads English.
     english = model.languages.source.name == LANGUAGES.source.name
     return ComparedModel(
         model.config,

@@ -126,7 +126,7 @@ def _describe_many(match: KindMatch, many: HeadMatches, at: int) -> str:
         return description
     each, other = match.matched, match.match[at]
     return (
-        f"{description} There, head {head_name(at, match.heads[0])} is matched with head "
+        f"{description} Over these sentences, head {head_name(at, match.heads[0])} is matched with head "
         f"{head_name(other, match.heads[1])}: "
         f"{each.mean[at]:.2f} ({each.low[at]:.2f} to {each.high[at]:.2f})."
     )

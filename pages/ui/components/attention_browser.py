@@ -58,8 +58,8 @@ def attention_browser(
     Args:
         trace: the trace of a model run.
         metrics: the metrics of all heads of the attention kind.
-        of: the class of the parameters that store the choice. The attention kinds of a translator share the default.
-        also: additional names of heads, which do not follow from the metrics.
+        of: the class of the parameters that store the choice. All attention kinds of a translator use the default.
+        also: additional names of heads that are not derived from the metrics.
     """
 
     def draw(key: str, request: StateRequest[BrowserState], store: Callable[[], None]) -> None:
@@ -106,7 +106,7 @@ def draw_with_choice(
     stays = session.was_drawn(key) and before is not None and before.after(now) == now
     request = SYNCED.request(now, new=not stays)
 
-    # Streamlit keeps this callback as long as the session, so the callback must not hold the trace or the metrics.
+    # Streamlit keeps this callback for the whole session, so it must not keep the trace or the metrics in memory.
     def store() -> None:
         message = st.session_state[key].get("choice")
         # The browser does not send `shift`, so keep the session's value.
@@ -116,7 +116,7 @@ def draw_with_choice(
             # These pins belong to a sentence that is no longer shown.
             valid_choice = valid_choice.unpinned()
         SYNCED.received(message, BrowserState(now.sentence, valid_choice))
-        # Changing display settings is not a choice of a head: the next sentence still
+        # Changing display settings does not choose a head, so the next sentence still
         # opens at its most informative head.
         unchosen = not session.attention(of=of).chosen and (valid_choice.layer, valid_choice.head) == (
             current.layer,

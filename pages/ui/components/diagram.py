@@ -21,7 +21,7 @@ draw_diagram = figure_component("diagram/diagram")
 
 @dataclass(frozen=True)
 class OpenedPage:
-    """Access to the link that the user clicked in a component, kept in the session state until it is read.
+    """The link that the user clicked in a component. The session state stores the link until it is read.
 
     Attributes:
         key: the key of the component.
@@ -34,15 +34,15 @@ class OpenedPage:
         st.session_state[f"_opened_by_{self.key}"] = st.session_state[self.key].get("open")
 
     def page(self) -> tuple[str | None, dict[str, str] | None]:
-        """Return the page and the URL parameters of the clicked link, and forget the link.
+        """Return the page and the URL parameters of the clicked link, and delete the link.
 
-        If the link has no parameters, these are None. If the user clicked no link, page and parameters are None.
+        If the link has no parameters, return None for them. If the user clicked no link, return None for both.
         """
         match st.session_state.pop(f"_opened_by_{self.key}", None):
             case str(page):
                 return page, None
             case [str(page), {**address}]:
-                # Make sure that the values are text, because a message from the browser is untrusted.
+                # Convert names and values to text, because a message from the browser is untrusted.
                 return page, {str(name): str(value) for name, value in address.items()}
         return None, None
 
@@ -119,7 +119,7 @@ def drawing(
     norm: NormPlacement,
     story: Story,
 ) -> OpenedPage:
-    """Show the large diagram, and return the `OpenedPage` that holds the link that the user clicked.
+    """Show the large diagram, and return the `OpenedPage` with the link that the user clicked.
 
     Args:
         source, target: the sentence and the translation.

@@ -76,7 +76,7 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
     with st.popover("Check", icon=":material/verified:"):
         # Show the result above the buttons, because the bottom of a popover is often off the screen.
         result = st.container()
-        again = st.button("Check the numbers of this page", key=f"{key}_check", width="stretch")
+        again = st.button("Check the numbers on this page", key=f"{key}_check", width="stretch")
         opened = draw_file(
             key=f"{key}_open", data={"mark": MARK, "limit": MAX_BYTES}, on_opened_change=lambda: None, width="stretch"
         ).opened
@@ -84,7 +84,7 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
         if again or isinstance(opened, str):
             _show_check(runs, opened.encode(errors="replace") if isinstance(opened, str) else experiment)
         else:
-            st.caption("Everything is computed again and compared with the recorded numbers.")
+            st.caption("The app computes everything again and compares the results with the recorded numbers.")
 
 
 def _show_check(runs: CachedRuns, source: Experiment | bytes) -> None:

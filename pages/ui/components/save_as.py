@@ -25,8 +25,8 @@ from pages.ui.state import session
 
 draw_menu = component("figures/save_as")
 TRANSPARENT = "rgba(0, 0, 0, 0)"
-# A chart, or a function that builds one. The argument of the function says whether the chart is large, as in lecture
-# mode; a large chart may show less.
+# A chart, or a function that builds one. The function's argument is True for a large chart, as in lecture mode. A large
+# chart may show less.
 AnyChart = AltairChart | FilledChart | Callable[[bool], AltairChart]
 FILL_CONTAINER = {"width": "stretch", "height": "stretch"}
 
@@ -47,7 +47,7 @@ def figure_component(entry: str) -> Any:
 def saveable(
     name: str, title: str, *, sentence: str | None = None, when: bool = True, label: str = "Save as"
 ) -> Iterator[None]:
-    """Context manager for the elements of one figure; afterwards, shows a "Save as" menu below them.
+    """Context manager that groups the elements of one figure, and then shows a "Save as" menu below them.
 
     Args:
         name: the name of the saved files, and of the figure's container on the page.
@@ -90,13 +90,13 @@ def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = N
         options = {**options, **FILL_CONTAINER}
     with saveable(key, alt, sentence=sentence):
         compiled = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
-        # Streamlit calls nothing but `to_dict`, so an object with this method is enough.
+        # Streamlit calls only `to_dict`, so an object with this method is enough.
         st.altair_chart(cast("AltairChart", compiled), key=key, alt=alt, **{"width": "stretch", **options})
 
 
 def show_clickable(chart: AnyChart, key: str, alt: str, clicked: Callable[[int, int], object], **options: Any) -> None:
-    """Show a `matrix`. Clicking a cell calls `clicked` with the 0-based row and column, before the page's script runs
-    again.
+    """Show a chart made by `matrix`. Clicking a cell calls `clicked` with the 0-based row and column, before the page's
+    script runs again.
     """
 
     def picked() -> None:

@@ -26,9 +26,8 @@ class Map:
         values: the values, [R, C], which are shown with four decimal places.
         mask: bool [R, C]; False for masked cells.
         words: whether rows and columns are words, not tokens.
-        scale: the colour scale: FIXED runs from 0 to 1, DIFFERENCE is centred on 0, ALLOWED has one colour for 1 and
-            one
-            for masked cells.
+        scale: the colour scale. FIXED runs from 0 to 1. DIFFERENCE is centred on 0. ALLOWED has one colour for 1 and
+            another for masked cells.
         measure: what the values are, for the colour bar.
         axes: the axis titles of the rows and the columns; None for those of an attention map.
     """

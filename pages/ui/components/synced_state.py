@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class StateRequest(Generic[S]):
-    """A request to a component to show a state; the component ignores a number that it has already seen."""
+    """A request that a component show a state. The component ignores a request number that it has already seen."""
 
     number: int
     state: S
@@ -44,8 +44,7 @@ class SyncedState(Generic[S]):
         Args:
             state: the state to show.
             new: whether the component must change to this state, for example after a click on a link. If False, return
-                the
-                last request again, which the component ignores.
+                the last request again, which the component ignores.
         """
         if new:
             request = StateRequest(_new_number(), state)
@@ -70,7 +69,7 @@ class SyncedState(Generic[S]):
             st.session_state[self.key] = request, state
 
     def forget(self) -> None:
-        """Forget the last request and the state shown, so that the next request counts as new."""
+        """Delete the last request and the state shown, so that the next request counts as new."""
         st.session_state.pop(self.key, None)
 
 

@@ -60,7 +60,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         head = choice.layer, choice.head
         return decoding_payload(traced, visited, params, model.tokenizer, request, head, reading.languages)
 
-    # Streamlit keeps callbacks as long as the session, so they must not hold a trace.
+    # Streamlit keeps callbacks for the whole session, so they must not keep a trace in memory.
     def restarted() -> None:
         forget_visited()
         session.store(DecodingParams(show=params.show, search=given))
@@ -73,7 +73,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         model.tokenizer,
         lambda text: model.tokenizer.encode_ids(text, end=False),
         message,
-        # With `search`, the page ignores a translation supplied by the user, so set it only if there is one.
+        # `search` makes the page ignore the user's own translation. Set it only if there is such a translation.
         store=lambda params: session.store(replace(params, search=params.search and given)),
         restart=restarted,
         read=lambda: use_on_all_pages(decoded, own_ids, params, model.tokenizer),

@@ -68,11 +68,11 @@ def show_methods_compared(reading: Reading) -> None:
             },
         )
         st.caption(
-            f"The settings are those chosen above: length penalty {params.length_penalty:g}, temperature "
-            f"{params.temperature:g}. The log-probability is that of the whole translation, including the end symbol; "
-            "beam search looks for a high one, sampling does not. The last column shows the work: beam search extends "
-            f"up to {params.beam_size} hypotheses in parallel, the other methods only one. Times are not shown, "
-            "because a single run this short says little about a method's speed.",
+            f"All methods use the settings above: length penalty {params.length_penalty:g}, temperature "
+            f"{params.temperature:g}. The log-probability includes the end symbol. Beam search looks for a translation "
+            "with a high log-probability; sampling does not. The last column shows the amount of work: beam search "
+            f"extends up to {params.beam_size} hypotheses in parallel, the other methods only one. Times are not "
+            "shown, because a single run this short says little about a method's speed.",
             help=explain("greedy", "beam", "length penalty", "sampling", "temperature", "top-k", "top-p", "seed"),
         )
 

@@ -32,10 +32,10 @@ def of_trace(trace: Trace, tokenizer: TextVocabulary) -> Bet:
 
     def settle() -> BetAnswer:
         reason = (
-            f"The model gives “{first}” {probability[first]:.0%} and “{others[0]}” {probability[others[0]]:.0%}; next "
-            f"comes “{others[1]}” with {probability[others[1]]:.0%}."
+            f"The most likely tokens are “{first}” with {probability[first]:.0%}, “{others[0]}” with "
+            f"{probability[others[0]]:.0%} and “{others[1]}” with {probability[others[1]]:.0%}."
         )
         return answer_of_worth(choices, shares, reason, shares)
 
-    begins = f"After “{before}”" if before else "At first"
+    begins = f"After “{before}”" if before else "At the start"
     return Bet(f"{begins}, the model finds “{first}” most likely. Which token is second most likely?", choices, settle)

@@ -31,8 +31,8 @@ def decoding_payload(
 ) -> bytes:
     """Return a message in the format of `attention_atlas.browser.wire`, with all steps and all attention weights.
 
-    Attention weights are encoded as codes: decoder codes [L * H + 1, T, B + T], and cross-attention codes [L * H + 1,
-    T, S]. B is the number of tokens in the text given to a language model. The last plane is the mean over all heads.
+    Attention weights are encoded as codes. The decoder's codes are [L * H + 1, T, B + T]; cross-attention codes are
+    [L * H + 1, T, S]. B is the number of tokens in a language model's prompt. The last plane is the mean of all heads.
 
     Args:
         traced: the decoded text.

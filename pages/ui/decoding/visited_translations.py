@@ -18,7 +18,7 @@ from transformer.values.tokens import Token
 from transformer.values.translation import TracedTranslation
 
 VISITED_KEY = "_visited"
-# Maximum number of listed translations, so that all fit on a screen. The model's own is never dropped.
+# Maximum number of listed translations, so that all fit on a screen. The model's own translation is never dropped.
 MAX_VISITED = 8
 DECODING_FIELDS = (
     "method",
@@ -54,7 +54,7 @@ class VisitedTranslation:
     read: bool = False
 
     def differs_from(self, other: VisitedTranslation) -> int:
-        """Return the 0-based step at which this translation first differs from `other`; its length if it never does."""
+        """Return the 0-based step at which the two translations first differ; this one's length if they never do."""
         pairs = zip(self.tokens, other.tokens, strict=False)
         return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.tokens))
 
@@ -149,14 +149,14 @@ def use_on_all_pages(
 def origin(decoded: DecodedText, params: DecodingParams, tokenizer: Vocabulary) -> str:
     """Describe in words how a translation was decoded.
 
-    Other pages receive only the text of the translation. If this text is split into other tokens there, the description
-    says so.
+    Other pages receive only the text of the translation. If they split this text into other tokens than those decoded,
+    the description says so.
     """
     again = tuple(tokenizer.encode_ids(decoded.text))
     # Decoded tokens may start with a language code, so compare only the end.
     if again == decoded.tokens[-len(again) :]:
         return params.in_words
-    return f"{params.in_words}; read from its text, which is tokenized differently from what was decoded"
+    return f"{params.in_words}; read from its text, whose tokens differ from those that were decoded"
 
 
 def decoding_fields(params: DecodingParams) -> dict[str, object]:

@@ -60,10 +60,10 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     if missing:
         st.caption(f"Not found: {'; '.join(_describe_missing(each, languages) for each in missing)}.")
     st.caption(
-        f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. Where a head "
-        f"should look is decided from the text alone. A card needs a head with {MIN_TASK_SHARE:.0%} of its attention "
-        f"there. If the card does not show a general rule, this share must also be {MARGIN:.0%} above what general "
-        "rules explain."
+        f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. The text alone "
+        f"decides where a head should look. A head gets a card if it puts at least {MIN_TASK_SHARE:.0%} of its "
+        f"attention there. Unless the card shows a general rule, this share must also be {MARGIN:.0%} above what "
+        "general rules explain."
     )
 
 

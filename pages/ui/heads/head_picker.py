@@ -38,7 +38,7 @@ def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) ->
 
 
 def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
-    """Show select boxes for layer and head, and return the choice, limited to what the model has.
+    """Show select boxes for layer and head, and return the choice, limited to the model's layers and heads.
 
     Args:
         reading: the text and its attention maps.
@@ -66,7 +66,7 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
 def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int, int]:
     """Return row and column of the pinned cell; if no cell is pinned, those of the head's strongest link.
 
-    Idle heads attend mostly to special tokens. Therefore a link to a special token counts only if there are no others.
+    Idle heads attend mostly to special tokens. A link to a special token therefore counts only if there is no other.
     """
     weights, mask = trace.attention(kind)[choice.layer, choice.head], trace.mask(kind)
     rows, columns = weights.shape

@@ -19,7 +19,7 @@ from transformer.values.weights import Weights
 class MapReading(Protocol):
     """A text and its attention maps.
 
-    `Trace.kinds`, `Trace.stacks` and `Trace.parts` say which parts the model has.
+    `Trace.kinds`, `Trace.stacks` and `Trace.parts` list the model's attention kinds, stacks and sub-layers.
     """
 
     @property

@@ -25,16 +25,17 @@ from transformer.attribution.graph import AttributionGraph, PrunedGraph
 SHAPES = ("square", "circle", "circle", "circle", "diamond", "triangle-up", "square")
 # Number of points in the curve of an edge.
 STEPS = 25
-# Possible heights of an edge's curve, the most preferred first.
+# Possible heights of an edge's curve, in order of preference.
 BENDS = (0.0, 0.3, -0.3, 0.6, -0.6)
 # Space at the left and right edge, in units of x.
 MARGIN = 0.7
-# Width of a node with a label such as "5.6" beside it, and width below which the legend has two columns, in pixels.
+# LABEL is the width in pixels of a node with a label such as "5.6" beside it. In charts with fewer than NARROW pixels,
+# the legend has two columns.
 LABEL, NARROW = 32, 500
 FOR, AGAINST = "for", "against"
 # Axis title that explains the labels of heads.
 LABELS = "layer (5.6: head 6 of layer 5)"
-# Column titles of effects in logits. An effect is what a path adds and what cutting the path removes.
+# Column titles of effects in logits. An effect is the amount that a path adds, and that cutting the path removes.
 PREDICTED_EFFECT, MEASURED_EFFECT = "adds, predicted", "adds, measured"
 
 

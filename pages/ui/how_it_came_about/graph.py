@@ -131,8 +131,8 @@ def describe_graph(question: PathQuestion, graph: AttributionGraph, pruned: Prun
     what = "The logit of" if not question.other else "The logit difference"
     return (
         f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. This graph leaves out "
-        f"**{1 - pruned.kept:.0%}** of the predicted effects, by size: edges below {typeset(pruned.threshold, '.2f')} "
-        f"logits, and parts that only these edges connect. {describe_disagreement(paths)}"
+        f"**{1 - pruned.kept:.0%}** of the predicted effects: edges below {typeset(pruned.threshold, '.2f')} logits, "
+        f"and components that only these edges connect. {describe_disagreement(paths)}"
     )
 
 
@@ -153,9 +153,9 @@ def describe_disagreement(paths: pd.DataFrame) -> str:
 def describe_details(graph: AttributionGraph, pruned: PrunedGraph, paths: pd.DataFrame) -> str:
     """Return Markdown that states how exact the sums are, and what fraction of all effects the graph shows."""
     description = (
-        f"Every node is the sum of the edges into it, here to within {typeset(graph.error().max(), '.0e')}. The "
-        f"{len(pruned.edges)} edges shown make up {pruned.kept:.0%} of the size of all edges, added up without signs. "
-        f"Dotted edges come from biases, and are not cut; those that lead directly to the token add "
+        f"Every node is the sum of its incoming edges, here to within {typeset(graph.error().max(), '.0e')}. The "
+        f"{len(pruned.edges)} edges shown have {pruned.kept:.0%} of the total effect, added up without signs. "
+        f"Dotted edges come from biases and are never cut. The dotted edges that lead directly to the token add "
         f"{typeset(graph.biases[-1], '+.2f')}."
     )
     if "measured" in paths and len(paths) > 2:
@@ -215,8 +215,8 @@ def _show_path(
         measured = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
         st.markdown(
             f"**Measured:** the path adds **{typeset(measured, '+.3f')}** to the "
-            f"{'difference' if question.other else 'logit'} of {typeset(value, '.2f')}; the cut removes this. "
-            f"Predicted: {typeset(predicted, '+.3f')}."
+            f"{'difference' if question.other else 'logit'} of {typeset(value, '.2f')}. Cutting it removes this "
+            f"amount. Predicted: {typeset(predicted, '+.3f')}."
         )
     node = receiver if receiver.kind == "head" else sender
     if node.place is None or node.place.kind is None or node.head is None:
@@ -241,11 +241,11 @@ def _show_path(
             marks=("weight", np.array([[f"{weight:.2f}" for weight in weights]])),
         ).properties(height=130),
         key="graph_row",
-        alt=f"Row of {TITLES[kind].lower()} {layer + 1}.{head + 1} that carries the path.",
+        alt=f"The row of {TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}, that carries the path.",
     )
     if node is receiver:
         st.button(
-            "Why does it look there?",
+            "Why does this head look there?",
             icon=":material/help_center:",
             **setting(GraphParams, part="score", kind=kind, layer=layer, head=head, query=query, key=sender.position),
         )
@@ -287,7 +287,7 @@ def describe_recorded(recorded: PathStatistics, command: str) -> str:
     )
     return (
         f"Over {recorded.sentences} sentences, predicted and measured effects have a rank correlation of "
-        f"**{difference}**, and a share of **{sign}** has the same sign. For a logit alone the correlation is only "
+        f"**{difference}**; a share of **{sign}** has the same sign. For a logit alone, the correlation is only "
         f"**{logit}**. Each sentence has one random token and {recorded.paths:.0f} paths; 95% intervals by bootstrap. "
         f"Computed by `{command}`."
     )
