@@ -69,12 +69,12 @@ def show_score(reading: TracedReading) -> None:
         f"“{markdown(key_labels[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. "
         "The score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
-        + f". The largest pair of named parts is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side "
-        f"with {columns[top[1]]} on the key's side.",
+        + f". The largest term of two named components is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the "
+        f"query's side and {columns[top[1]]} on the key's side.",
         help=explain("query", "key", "head"),
     )
     with main_figure(
-        f"Why {TITLES[kind].lower()} {layer + 1}.{head + 1} looks from “{markdown(looking[query])}” to "
+        f"Why layer {layer + 1}, head {head + 1} of {TITLES[kind].lower()} looks from “{markdown(looking[query])}” to "
         f"“{markdown(key_labels[key])}”",
         "Rows contribute to the query, columns to the key; all cells add up to the score",
     ):
@@ -93,7 +93,7 @@ def show_score(reading: TracedReading) -> None:
         )
     st.caption(
         "The norms' scales are treated as constants. Softmax compares the scores in a row, so a term that is equal for "
-        "all keys does not change where the head looks. The terms describe this score; they were not tested by cuts."
+        "all keys does not change where the head looks. The terms describe this score, but no cut has tested them."
     )
     table = pd.DataFrame(
         [

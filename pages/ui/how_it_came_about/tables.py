@@ -15,7 +15,7 @@ HEIGHTS = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
 # Types of nodes, in the order of the legend.
 GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "biases", "prediction")
 # Distance between heads of one layer and token, relative to the width of a token with a
-# single head. Labels fit in between.
+# single head. Labels fit between the heads.
 NODE_SPACING = 0.34
 
 

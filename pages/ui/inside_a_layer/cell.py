@@ -95,7 +95,7 @@ def _show_score(computation: Cell) -> None:
         st.markdown(
             f"The {width} products add up to **{typeset(computation.raw_score, '.6f')}** (the last row of the table). "
             f"Divided by √{width} = {computation.divisor:.6f} that is "
-            f"{typeset(computation.raw_score / computation.divisor, '.6f')}{biased}; the trace says "
+            f"{typeset(computation.raw_score / computation.divisor, '.6f')}{biased}. The trace contains "
             f"**{typeset(computation.score, '.6f')}**, {_largest_difference(score, computation.score)}."
         )
     with sums:
@@ -112,13 +112,13 @@ def _show_softmax(computation: Cell, columns: list[str], column: int) -> None:
         st.markdown(
             f"{int(computation.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
             f"The exponentials add up to {total:.6f}, and {typeset(computation.exponentials[column], 6)} ÷ {total:.6f} "
-            f"= {typeset(computation.exponentials[column] / total, 6)}; the trace says "
+            f"= {typeset(computation.exponentials[column] / total, 6)}. The trace contains "
             f"**{typeset(computation.weight, 6)}**, "
             f"{_largest_difference(computation.exponentials[column] / total, computation.weight)}. The row's weights "
             f"add up to {computation.weights.sum():.6f}."
         )
         st.caption(
-            "The largest score is subtracted before exp, so that no number gets too large; the shares stay the same."
+            "The largest score is subtracted before exp, so that no number gets too large. The weights stay the same."
         )
     with sums:
         show_table(softmax_table(computation, columns), "inside_softmax")
@@ -176,7 +176,7 @@ def _show_output(
         stream_change: the vector that the sub-layer added to the residual stream at this row, for comparison; None for
             post-norm.
     """
-    st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
+    st.subheader("6. Output projection, and addition to the residual stream", anchor=False)
     heads = layer_terms.heads()[:, row]
     output = layer_terms.output()[row]
     agrees = (
@@ -201,8 +201,8 @@ def _show_output(
         term = float(np.linalg.norm(computation.term))
         st.markdown(
             f"This cell adds the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s term of "
-            f"norm {np.linalg.norm(computation.head_term):.2f}. Projected onto the head’s term, that is {share:.1%} of "
-            f"it. The terms of all {len(heads)} heads and b^O add up to what the sub-layer writes, of norm "
+            f"norm {np.linalg.norm(computation.head_term):.2f}. Projected onto the head’s term, this vector is "
+            f"{share:.1%} of it. The terms of all {len(heads)} heads and b^O add up to the sub-layer’s output, of norm "
             f"{np.linalg.norm(output):.2f}{agrees}. A large weight on a short vector moves little (Kobayashi et al. "
             "2020): compare the two panels."
         )
@@ -225,7 +225,7 @@ def _show_output(
 
 
 def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
-    """Return two bar charts, one above the other: the weight of each column, and the norm of the vector it writes."""
+    """Return two bar charts, one above the other: each column's weight, and the norm of the vector it writes."""
     at = table.assign(at=range(1, len(table) + 1))
     axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
     charts = [
@@ -245,7 +245,7 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
 def _show_uniqueness(
     trace: Trace, reading: HeadReading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
 ) -> None:
-    """Say whether other attention weights would give the same output."""
+    """Show whether other attention weights would give the same output."""
     st.subheader("Could other weights have given the same output?", anchor=False)
     identifiable = head_identifiability(trace, reading.weights(), kind, layer, head)
     visible, rank = int(identifiable.visible[row]), int(identifiable.rank[row])
@@ -253,8 +253,8 @@ def _show_uniqueness(
         st.warning(
             f"Yes: this row sees n = {visible} columns, and a value has only K = {identifiable.width} numbers. Because "
             f"n > K, the weights are not unique: they can change in {int(identifiable.null_dimensions[row])} "
-            f"directions without any effect, and in {int(identifiable.sum_keeping[row]) or 'none'} of them their sum "
-            "stays 1. Read them as one of many explanations of this output (Brunner et al. 2020).",
+            f"directions without any effect. Their sum stays 1 in {int(identifiable.sum_keeping[row]) or 'none'} of "
+            "these directions. The weights are one of many explanations of this output (Brunner et al. 2020).",
             icon=":material/info:",
         )
     else:

@@ -1,4 +1,4 @@
-"""Attention map and select boxes with which the user picks a cell; a summary of the cell, and links to other pages."""
+"""Shows an attention map and select boxes for picking a cell, a summary of the cell, and links to other pages."""
 
 import numpy as np
 import streamlit as st
@@ -65,7 +65,7 @@ def show_cell_map(
         key=key,
         width="content",
         clicked=clicked,
-        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes pick a cell too.",
+        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes also pick a cell.",
     )
     show_numbers(
         frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers"
@@ -150,7 +150,7 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
         *(["tokens are merged into words"] if choice.words else []),
         *(["start and end symbols are hidden, and the rest of each row is scaled up to 1"] if choice.hide else []),
     ]
-    return f"The attention page shows **{typeset(weight, DECIMALS)}** instead, because there {', and '.join(changes)}."
+    return f"The attention page shows **{typeset(weight, DECIMALS)}**, because on that page {', and '.join(changes)}."
 
 
 def open_positions(config: TransformerConfig, row: int, column: int) -> None:

@@ -162,9 +162,9 @@ def _describe_leak(masked: Trace, open_: Trace, choice: AttentionParams, maps: H
         else f"rises from {typeset(before)} to **{typeset(after)}** nats: it sees some of what it has to predict"
     )
     return (
-        f"The same {read}, read in one run without the mask: on average **{here:.1%}** of a row of this head is now on "
-        f"tokens that come later, and {shares[most].mean():.1%} in "
-        f"{head_markdown_link('decoder', int(most[0]), int(most[1]), maps)}, where most leaks. The log-probability of "
-        f"the {what} {change}. A model *trained* without the mask would learn to copy the next token from there. It "
-        "would be lost when it has to write by itself."
+        f"The model reads the same {read} in one run without the mask. On average, a row of this head now puts "
+        f"**{here:.1%}** of its attention on later tokens. In "
+        f"{head_markdown_link('decoder', int(most[0]), int(most[1]), maps)}, where most leaks, the share is "
+        f"{shares[most].mean():.1%}. The log-probability of the {what} {change}. A model *trained* without the mask "
+        "would learn to copy the next token, and would be lost when it has to write by itself."
     )

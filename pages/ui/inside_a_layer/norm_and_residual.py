@@ -125,7 +125,7 @@ def _describe_norm(computation: SubLayer, place: str) -> str:
         else float(np.abs(computation.normed - computation.after).max())
     )
     return (
-        f"This sub-layer's norm takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
+        f"This sub-layer's norm reads the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
         "norm brings each position to mean 0 and standard deviation 1; before, the standard deviations were "
         f"{before.min():.2f} to {before.max():.2f}. Gain γ and bias β then give standard deviations from "
         f"{after.min():.2f} to {after.max():.2f}. The result agrees with the trace's stream to within "
@@ -179,6 +179,6 @@ def _describe_growth(table: pd.DataFrame) -> str:
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
         f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "
-        f"sub-layer that writes most is **{most['after']}**: {most['written']:.2f}, "
-        f"{most['written ÷ stream before']:.2f} times as long as the stream that it adds to."
+        f"sub-layer with the largest output is **{most['after']}**: its norm is {most['written']:.2f}, which is "
+        f"{most['written ÷ stream before']:.2f} times the norm of the stream before."
     )

@@ -1,4 +1,4 @@
-"""Converts the array of a model stage, whatever its shape, into a matrix with labels. Pure functions."""
+"""Converts a model stage's array, of any shape, into a matrix with labels. Pure functions."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class StageMatrix:
         rows, columns: the labels; None if rows or columns are numbered from 0.
         titles: the axis titles of the rows and the columns.
         colours: SHARE for values between 0 and 1, else SIGNED.
-        note: says which columns were left out; empty if none.
+        note: a sentence that says which columns are shown; empty if all are.
     """
 
     values: np.ndarray
@@ -57,7 +57,9 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
     if letters[1] == "V":
         top_tokens = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
         labels = [token_label(token, "") for token in tokenizer.tokens(top_tokens)]
-        note = f"Of {values.shape[1]:,} columns, the {len(top_tokens)} that are most likely at some step."
+        note = (
+            f"Of {values.shape[1]:,} columns, only the {len(top_tokens)} that are most likely at some step are shown."
+        )
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
         return StageMatrix(values[:, top_tokens], rows, labels, titles, colours, note)
     columns = token_labels(trace, letters[1]) if letters[1] in "ST" else None

@@ -4,43 +4,45 @@ from collections.abc import Mapping
 
 from transformer.text.languages import Languages
 
-# A key of this dictionary is the full key of a stage, or the end of the keys of several stages. Letters in braces stand
-# for sizes, {source} and {target} for the language names, and {tokens} for the number of tokens without the end symbol.
+# Each key is a stage's full key, or the ending that several stages' keys have in common. Letters in braces stand for
+# sizes, {source} and {target} for the language names, and {tokens} for the number of tokens without the end symbol.
 SENTENCES = {
     "encoder.pieces": "The {source} sentence is cut into {tokens}, and the end symbol follows. Each of these {S} is "
     "replaced by its vocabulary ID.",
     "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads its own output.",
-    "tokens": "Each token is looked up in a table learned in training: {D} numbers that stand for it.",
+    "tokens": "Each token is looked up in a table, which contains {D} numbers for it. Training has learned the table.",
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
-    "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "
+    "positions": "Each position in the sentence has {D} different numbers, so that “dog bites man” differs from “man "
     "bites dog”.",
-    "input": "The numbers for what a token means and for where it stands are added: the sums go into the first layer.",
-    "self_attention.stream": "The input from below: {D} numbers for each token, to which every step will add.",
+    "input": "The numbers for a token's meaning and for its position are added. The first layer reads the sums.",
+    "self_attention.stream": "The input from the layer below: {D} numbers for each token. Every step adds to them.",
     "norm": "The numbers of each token are brought to a common size, so that no step gets values that are too large or "
     "too small.",
     "encoder.self_attention.queries": "Each token asks a question: {K} numbers that say what this head wants to find.",
-    "encoder.self_attention.keys": "Each token carries a label: {K} numbers that say what it can be found by.",
+    "encoder.self_attention.keys": "Each token carries a label: {K} numbers that say which questions it answers.",
     "encoder.self_attention.values": "Each token prepares {K} numbers to hand over to those that will look at it.",
     "encoder.self_attention.raw_scores": "Each question is compared with each label: the better they match, the larger "
     "the number.",
     "encoder.self_attention.masked_scores": "All {source} tokens may be looked at, so the mask hides nothing here.",
-    "decoder.self_attention.queries": "Each {target} token asks: {K} numbers that say what this head wants to find.",
-    "decoder.self_attention.keys": "Each {target} token carries a label: {K} numbers that say what it can be found by.",
+    "decoder.self_attention.queries": "Each {target} token asks a question: {K} numbers that say what this head wants "
+    "to find.",
+    "decoder.self_attention.keys": "Each {target} token carries a label: {K} numbers that say which questions it "
+    "answers.",
     "decoder.self_attention.values": "Each {target} token prepares {K} numbers to hand over to those that look at it.",
     "decoder.self_attention.raw_scores": "Each token's question is compared with every token's label, even with those "
     "of later tokens.",
     "decoder.self_attention.masked_scores": "What comes later is crossed out: the model must not see the word that it "
     "is about to write.",
-    "cross_attention.queries": "Each {target} token asks the {source} sentence: {K} numbers that say what it needs "
-    "next.",
-    "cross_attention.keys": "Each {source} token carries a label, made of what the encoder found out: {K} numbers.",
+    "cross_attention.queries": "Each {target} token asks the {source} sentence a question: {K} numbers that say what "
+    "it needs next.",
+    "cross_attention.keys": "Each {source} token carries a label: {K} numbers, computed from the encoder's result.",
     "cross_attention.values": "Each {source} token prepares {K} numbers to hand over to the {target} side.",
     "cross_attention.raw_scores": "The question of each {target} token is compared with the label of each "
     "{source} token.",
     "cross_attention.masked_scores": "All of the {source} sentence is known, so the mask hides nothing here.",
     "unturned_queries": "{K} numbers that say what this head wants to find. They do not yet contain the token's "
     "position.",
-    "unturned_keys": "{K} numbers that say what a token can be found by. They do not yet contain its position.",
+    "unturned_keys": "{K} numbers that say which questions a token answers. They do not yet contain its position.",
     "biases": "This model adds no positional encoding. Each score falls with the distance "
     "between the two tokens, at a rate that depends on the head.",
     "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
@@ -52,7 +54,7 @@ SENTENCES = {
     "cross_attention.written": "A learned matrix mixes what the heads found in the {source} sentence.",
     "residual": "The new numbers are added to what came in. Nothing is overwritten, so later steps still have "
     "everything.",
-    "hidden": "Now each token is worked on by itself: {F} detectors look at it, and those that find nothing stay "
+    "hidden": "This step works on each token separately: {F} detectors look at it, and those that find nothing stay "
     "silent.",
     "feed_forward.written": "What the detectors found is turned back into {D} numbers for each token.",
     "encoder.output": "The encoder's result: {D} numbers for each {source} token, which by now reflect the whole "
@@ -72,7 +74,7 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
     },
     "weights": "Each row becomes shares that add up to 1 and say where this head looks. The “Language model” page "
     "shows them as a map.",
-    "decoder.output": "What the last layer leaves: {D} numbers for each token, from which the next token can be read.",
+    "decoder.output": "The last layer's result: {D} numbers for each token, from which the next token can be read.",
     "generator.logits": "The token table is used again: each of its {V} rows gives a number that says how well the "
     "token of the row would fit next.",
 }

@@ -47,7 +47,7 @@ COLUMNS = 3
 
 
 def section_of(key: str) -> str:
-    """Return the key of `SECTIONS` that a stage belongs to. A stack's output belongs to the feed-forward section."""
+    """Return the `SECTIONS` key for the stage with the given key. A stack's output is in the feed-forward section."""
     stack, _, rest = key.partition(".")
     if stack != "generator" and key.endswith(OUTPUT):
         return f"{stack}.feed_forward."

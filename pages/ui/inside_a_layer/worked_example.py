@@ -36,8 +36,8 @@ def show_example() -> None:
         figure_words(),
     ):
         with st.container(horizontal=True):
-            st.metric("Weight of the first", typeset(weights[0], 2), border=True)
-            st.metric("Weight of the second", typeset(weights[1], 2), border=True)
+            st.metric("Weight of the first key", typeset(weights[0], 2), border=True)
+            st.metric("Weight of the second key", typeset(weights[1], 2), border=True)
             st.metric("Sum", f"{weights.sum():.2f}", border=True)
         st.latex(
             rf"\begin{{gathered}} \mathrm{{softmax}}\!\left("
@@ -60,7 +60,7 @@ def _formula(weight: float) -> str:
 
 
 def example_table(scores: np.ndarray, root: float) -> pd.DataFrame:
-    """Return a table with one column per step of the computation. The last row holds the sums.
+    """Return a table with one column per step of the computation. The last row contains the sums.
 
     Args:
         scores: the two scores, [2].

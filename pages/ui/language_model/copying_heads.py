@@ -127,7 +127,7 @@ def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int)
     )
     if not again:
         return (
-            f"{pattern_sentence} Here no token occurs twice, so the head has nothing to copy: try the example "
+            f"{pattern_sentence} In this text, no token occurs twice, so the head has nothing to copy. Try the example "
             f"“{REPETITION}”."
         )
     scores = scores_in_text(trace.decoder, tokens)
@@ -137,7 +137,7 @@ def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int)
         if NAMES[score] in names
     )
     rows = "one token has" if again == 1 else f"{again} tokens have"
-    return f"{pattern_sentence} Here {rows} occurred before: of the attention from such tokens, {shares}."
+    return f"{pattern_sentence} In this text, {rows} occurred before. Of the attention from such tokens, {shares}."
 
 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:

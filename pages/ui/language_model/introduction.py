@@ -25,7 +25,7 @@ def introduce(loaded: LanguageModel) -> None:
         which, whose = f"this one is from the folder {folder}", "may have been trained on any texts"
     st.markdown(
         f":small[**A language model predicts the next token, again and again**; {which}.]",
-        help=f"This one is decoder-only, has {config.decoder_layers} × {config.heads} heads and "
+        help=f"This model is decoder-only, has {config.decoder_layers} × {config.heads} heads and "
         f"{loaded.parameters / 1e6:.1f} million parameters, and {whose}. "
         f"{explain('decoder-only', 'language model', 'parameter', 'layer', 'head')}",
     )

@@ -140,14 +140,14 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
         for better in (first.perplexity < second.perplexity, _nats_per_word(first) < _nats_per_word(second))
     )
     expected = (
-        f"by both measures, the model expects **text {by_tokens}** more"
+        f"By both measures, the model expects **text {by_tokens}** more"
         if by_tokens == by_words
-        else f"by the first, the model expects **text {by_tokens}** more; by the second, **text {by_words}**"
+        else f"By the first, the model expects **text {by_tokens}** more; by the second, **text {by_words}**"
     )
     return (
-        f"{log_probs}; but text {number} has {_token_count(first)}, text {another} {_token_count(second)}, and every "
-        f"further token makes a text less likely. The fair comparison is the perplexity, {per_token}, {per_word}: "
-        f"{expected}."
+        f"{log_probs}. But text {number} has {_token_count(first)} and text {another} has {_token_count(second)}, and "
+        f"every further token makes a text less likely. The fair comparison is the perplexity: {per_token}, "
+        f"{per_word}. {expected}."
     )
 
 
@@ -157,7 +157,7 @@ def _token_count(score: TextScore) -> str:
 
 
 def _quote(score: TextScore) -> str:
-    """Return a text as Markdown, truncated to QUOTED characters."""
+    """Return a text as Markdown, truncated to `MAX_QUOTED` characters."""
     text = score.text.strip()
     return markdown(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED].rstrip()} …")
 
@@ -193,7 +193,7 @@ def _perplexity_per_word(score: TextScore) -> str:
 
 
 def power_of_ten(log: float) -> str:
-    """Format a number in scientific notation, given its natural logarithm; it may exceed the range of a float."""
+    """Format a number in scientific notation, given its natural logarithm. The number may be too large for a float."""
     exponent = math.floor(log / math.log(10))
     digits = f"{math.exp(log - exponent * math.log(10)):.1f}"
     if digits == "10.0":

@@ -168,7 +168,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
 
 
 def store_text(typed: str) -> None:
-    """Callback: store a new text, and drop the forced tokens and pins, which belong to the old one."""
+    """Callback: store a new text, and drop the forced tokens and pins, which belong to the old text."""
     session.update(LanguageModelParams, text=replace_surrogates(typed))
     session.store(session.params(ContinuationParams).for_another_beginning())
     session.store_attention(session.attention(of=TextHeadParams).unpinned())

@@ -109,8 +109,8 @@ def read_subject() -> HeadReading:
 
 
 def copying_head_names() -> AlsoNamed:
-    """Return additional names for a language model's heads, based on their attention in random patterns; empty for
-    others.
+    """Return additional names for a language model's heads, based on their attention in random patterns; empty for any
+    other model.
     """
     return copying_names(language_model()) if is_language_model() else {}
 
@@ -124,8 +124,8 @@ def compared_subject() -> ComparedModel:
     """Return the chosen model for the part "A vs. B". For attention from a file, show a message and end the page."""
     if is_own_attention():
         st.info(
-            "“A vs. B” needs a model that reads two texts, and a file has the attention of only one. Choose another "
-            "model."
+            "“A vs. B” needs a model that reads two texts, but a file contains the attention for only one text. Choose "
+            "another model."
         )
         raise PageEnd
     if not is_language_model():

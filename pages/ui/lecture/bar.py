@@ -49,10 +49,10 @@ draw_bar = component("lecture/lecture")
 
 
 def opened_page(page: str) -> str | None:
-    """Return the page to switch to, after the user opened a slide; None if that page is the open `page`, or no slide
-    was opened.
+    """Return the page of the slide that the user opened; None if it is the open `page`, or if no slide was opened.
 
-    The request is kept until the page is open, because Streamlit may interrupt this script run before the switch.
+    The session keeps the request until the page is open, because Streamlit may interrupt this script run before the
+    switch.
     """
     if st.session_state.get(OPENED_SLIDE) == page:
         del st.session_state[OPENED_SLIDE]
@@ -188,7 +188,7 @@ def _act(message: Mapping[str, Any], page: str) -> None:
 def _describe_slide(slide: Slide) -> str:
     """Return a description of a slide for the lecturer's list of slides.
 
-    The URL of a slide also holds the settings of other pages, which the description leaves out.
+    The URL of a slide also contains the settings of other pages. The description omits them.
     """
     address = dict(slide.parameters)
     if slide.page in STEP_PAGES:

@@ -19,9 +19,8 @@ def full_address(current: str, path: str, parameters: Mapping[str, str], pages: 
     """Return the full URL of a page.
 
     Args:
-        current: the URL in the browser, which may end with a page's path: `st.context.url` includes this path if the
-            URL
-            has parameters.
+        current: the URL in the browser. It may end with a page's path, because `st.context.url` includes this path if
+            the URL has parameters.
         path: the page's path below the app's URL; empty for the first page.
         parameters: the page's query parameters.
         pages: the paths of all pages.

@@ -83,7 +83,7 @@ def costs(table: Table) -> alt.LayerChart:
     base = alt.Chart(frame).encode(
         y=alt.Y("at:O", title=None, axis=axis),
         x=alt.X(
-            "cost:Q", title="nats lost if hidden; %: attention", axis=alt.Axis(tickCount=5, **{**AXIS, "grid": True})
+            "cost:Q", title="nats lost if hidden (%: attention)", axis=alt.Axis(tickCount=5, **{**AXIS, "grid": True})
         ),
         tooltip=["word:N", alt.Tooltip("cost:Q", format=".2f"), "share:N"],
     )
@@ -188,7 +188,7 @@ def tiles(table: Table) -> alt.LayerChart:
             "more": shares[0] > shares[-1],
         }
     )
-    title = f"head; % {'on the word' if len(shares) > 1 else next(iter(table.columns))} in its tile"
+    title = f"head (in its tile: % {'on the word' if len(shares) > 1 else next(iter(table.columns))})"
     axis, names = labelled_axis("tile_labels", rows, labelLimit=LABEL)
     base = alt.Chart(frame).encode(
         x=alt.X("head:O", title=title, axis=alt.Axis(orient="bottom", labelAngle=0, **AXIS)),

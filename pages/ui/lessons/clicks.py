@@ -1,4 +1,4 @@
-"""Decides whether a click in a lesson's attention map is the right one, and comments on a wrong one."""
+"""Decides whether a click in a lesson's attention map completes the task, and comments on a wrong click."""
 
 from attention_atlas.browser.labels import column_labels, place_of, row_labels
 from pages.ui.lessons.figures import first_choice, pinned_row
@@ -51,7 +51,7 @@ def _other_row(lesson_step: MeasuredStep, clicked: AttentionParams) -> str:
         return f"You marked {name}, but not in layer {layer}, head {head}."
     column = int(view.weights[clicked.layer, clicked.head, row].argmax())
     looked_at = f"“{markdown(columns[column])}”{place_of(columns, column)}"
-    return f"You marked {name}, which looks most at {looked_at}: this is not the row in the question."
+    return f"You marked {name}, which looks most at {looked_at}. This is not the row in the question."
 
 
 def _opened_head(lesson_step: MeasuredStep) -> tuple[int, int]:

@@ -53,7 +53,7 @@ def first_choice(lesson_step: MeasuredStep, *, solved: bool) -> AttentionParams:
     # The bars below the small maps give the answer away, so show them only after the answer.
     bars = ""
     if solved and "bars" in figure:
-        # Raise an error, which the step shows, if the job is not defined for this attention kind.
+        # If the job is not defined for this attention kind, this call raises an error, which the page shows.
         evidence.shares(kind, figure["bars"])
         bars = JOBS[figure["bars"]]
     return AttentionParams(layer=layer, head=head, words=True, rows=rows, metric=bars)
@@ -72,7 +72,7 @@ def pinned_row(lesson_step: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...
 
 
 def chosen_in_map(lesson_step: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
-    """Return what the user has chosen in the attention map since the step was opened; None if nothing.
+    """Return the user's choice in the attention map since the step was opened; None if there is none.
 
     Args:
         lesson_step: the step.
@@ -160,7 +160,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
                 last=int(table.step.max()),
             ),
             key=f"lesson_{name}",
-            alt=f"{unit} over the steps of training.",
+            alt=f"{unit} over the training steps.",
             sentence="",
         )
 
@@ -180,7 +180,7 @@ def show_values(table: Table) -> None:
                 np.ones_like(values, dtype=bool),
                 scale=DIFFERENCE,
                 measure="number",
-                axes=(table.head, "number of the vector"),
+                axes=(table.head, "component of the vector"),
             )
         ],
         "lesson_values",

@@ -19,7 +19,7 @@ def show_overview() -> None:
     files = lesson_files()
     params = session.params(LessonParams)
     st.markdown(
-        "Short lessons, each building on the one before. Every step shows a figure of the real model, "
+        "Each of these short lessons builds on the one before. Every step shows a figure of the real model, "
         f"{LANGUAGES}, asks what you expect, and then measures it. "
         + (f"**{len(params.done)} of {len(files)}** done." if params.done else "Begin with the first.")
     )

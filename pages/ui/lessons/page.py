@@ -56,7 +56,7 @@ def show_lesson(path: Path) -> None:
         head, back = st.columns([8, 2], vertical_alignment="center")
         head.markdown(f"##### {title}")
         if has_several_models():
-            head.caption(f"This lesson uses the model {folder}, whichever model is chosen on other pages.")
+            head.caption(f"This lesson uses the model {folder}, even if you chose another one on other pages.")
         back.button("All lessons", icon=":material/list:", width="stretch", on_click=open_step, args=("",))
     try:
         lesson_step = measured_step(model, lesson.steps[number])
@@ -146,9 +146,7 @@ def _show_words(lesson_step: MeasuredStep, params: LessonParams, done: bool, rem
 
 
 def _show_more(lesson: Lesson, lesson_step: MeasuredStep, model: Translator) -> DeltaGenerator:
-    """Show a link to the page that the step is about, and the handouts; return the container, so that buttons can be
-    added.
-    """
+    """Show a link to the step's page, and the handouts; return the container, so that buttons can be added."""
     step, row = lesson_step.step, st.container(horizontal=True)
     with row:
         if step.address:

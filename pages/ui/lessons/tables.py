@@ -15,7 +15,7 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Kind
 
-# Words for map titles that say what a head attends to, by job of the head.
+# Words that describe, in the title of a map, where a head's attention goes. The keys are the jobs of heads.
 JOB_WORDS = {
     "previous": "on the one before",
     "next": "on the next",

@@ -41,7 +41,7 @@ def show_costs() -> None:
     quantity = session.params(LongTextsParams).quantity
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = explain("logarithmic axis", "attention weight", "key", "value")
-        segments("Against the length of the text", TITLES, LongTextsParams, "quantity", help=words)
+        segments("Quantity plotted against text length", TITLES, LongTextsParams, "quantity", help=words)
         measure_button()
     table = cost_table(recorded.costs)
     picture, words = st.columns([3, 2], gap="large")
@@ -64,10 +64,10 @@ def show_costs() -> None:
         st.markdown(describe_saving(recorded.costs, quantity))
         st.markdown(conclusion(recorded.costs, quantity))
     st.caption(
-        f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {MIN_FITTED_LENGTH:,} tokens on; "
-        "for a shorter text, everything except attention takes most of the time. Here the map is stored, because "
-        "otherwise it could not be shown. Fast kernels (FlashAttention) never store it, so their memory grows with "
-        f"slope 1; they still compute every cell. To repeat the measurement: `{recorded.command}`"
+        f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted to texts of at least "
+        f"{MIN_FITTED_LENGTH:,} tokens; in shorter texts, everything except attention takes most of the time. This app "
+        "stores the map in order to show it. Fast kernels (FlashAttention) never store the map, so their memory grows "
+        f"with slope 1, but they still compute every cell. To repeat the measurement: `{recorded.command}`"
     )
     show_numbers(table, "long_cost_numbers", digits=4)
 
@@ -102,7 +102,7 @@ def cost_chart(costs: Sequence[Cost], quantity: str) -> alt.LayerChart:
     base = alt.Chart(table).encode(
         x=alt.X(
             "tokens:Q",
-            title="tokens of the text",
+            title="tokens in the text",
             scale=alt.Scale(type="log", base=2, nice=False),
             axis=alt.Axis(values=sorted(set(table["tokens"])), format=",", grid=False, **AXIS),
         ),

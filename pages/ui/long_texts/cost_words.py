@@ -19,19 +19,19 @@ SUBJECTS = {
 FULL_NAMES: Mapping[Attention, str] = {
     "full": "Full",
     "local": f"Local, in blocks of {configuration('local').block} tokens",
-    "compressed": f"Compressed, {configuration('compressed').stride} tokens to a key",
+    "compressed": f"Compressed, {configuration('compressed').stride} tokens per key",
 }
 # A well-known model for comparison, and its total number of heads (12 in each of 12 layers).
 GPT2, GPT2_HEADS = "GPT-2 small", 144
 # Beyond this slope, the time grows faster than the number of cells in an attention map.
 STEEP_SLOPE = 2.1
 CONCLUSIONS = {
-    WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it postpones the limit but does not "
-    "remove it. A text cut into blocks has slope 1, but no token sees beyond its block. Up to the length of one block "
-    "it equals full attention, so the two lines coincide there.",
-    SECONDS: "The time for each token alone, as in the feed-forward network, grows with slope 1, and the time for the "
-    "map with slope 2. So the longer the text, the larger the map’s share of the time. Compression removes part of the "
-    "map’s time but leaves the slope near 2; blocks bring the slope near 1.",
+    WEIGHTS: "Compression makes the map smaller by a constant factor, but the slope stays 2. This postpones the limit "
+    "but does not remove it. Local attention has slope 1, but no token sees beyond its block. Up to the length of one "
+    "block, local attention equals full attention, so the two lines coincide.",
+    SECONDS: "The time for single tokens, as in the feed-forward network, grows with slope 1. The time for the map "
+    "grows with slope 2. So the longer the text, the larger the map’s share of the time. Compression removes part of "
+    "the map’s time but leaves the slope near 2. Blocks bring the slope near 1.",
     KEYS_AND_VALUES: "Keys and values grow with slope 1 and the map with slope 2, so the map runs out of memory "
     "first. Compression shrinks both. Local attention shrinks only the map: it keeps every key and value, so its line "
     "coincides with that of full attention.",
@@ -63,7 +63,7 @@ def describe_saving(measured_costs: Sequence[Cost], quantity: str) -> str:
     if quantity == WEIGHTS:
         sentences.append(
             f"{GPT2} has {GPT2_HEADS} heads: **{format_value(GPT2_HEADS * full, quantity)}** for a single text, and "
-            "four times that for twice the text. This is why it does not fit."
+            "four times that for twice the text. This is why the maps of long texts do not fit into memory."
         )
     others = [
         f"{NAMES[attention].lower()} attention takes {_share(getattr(cost, quantity) / full)} "

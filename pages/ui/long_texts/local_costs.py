@@ -35,7 +35,7 @@ def measure_button() -> None:
         key="long_measure",
         icon=":material/timer:",
         on_click=_ask,
-        help="Takes a few seconds. Lengths that do not fit into this machine's memory are skipped.",
+        help="This takes a few seconds. Texts that are too long for this machine's memory are skipped.",
     )
     if st.session_state.pop(REQUESTED, False):
         _measure()
@@ -48,8 +48,8 @@ def _ask() -> None:
 
 
 def _measure() -> None:
-    """Measure with a progress bar. A click anywhere stops this, because the next update of the bar then raises an
-    exception.
+    """Measure with a progress bar. A click anywhere stops the measurement, because the next update of the bar then
+    raises an exception.
     """
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()

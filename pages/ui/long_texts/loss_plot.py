@@ -44,15 +44,16 @@ def show_losses() -> None:
     caution = (
         "One seed proves little: another seed changes each number by a few hundredths."
         if seeds == 1
-        else f"Each was trained with {seeds} seeds, a point per seed; differences as small as those between seeds mean "
-        "nothing."
+        else f"Each model was trained with {seeds} seeds, and each point is one seed. Differences as small as those "
+        "between seeds mean nothing."
     )
     st.caption(
-        f"Each model: {recorded.model}; {recorded.training}, the same texts in the same order, contexts of "
-        f"{recorded.context} tokens, blocks of {recorded.block}, {recorded.stride} tokens to a compressed key. Held "
-        f"out: {recorded.tokens:,} tokens of everyday sentences in any order, so little depends on distant tokens; in "
-        f"a text that is coherent over pages, local attention can lose more. {caution} Models this small, trained this "
-        f"briefly, show the direction of an effect, not its size. On {recorded.machine}: `{recorded.command}`"
+        f"Each model: {recorded.model}. Training: {recorded.training}, with the same texts in the same order. The "
+        f"context has {recorded.context} tokens, a block {recorded.block}, and a compressed key covers "
+        f"{recorded.stride}. The {recorded.tokens:,} held-out tokens are unrelated everyday sentences, so little "
+        "depends on distant tokens. In a text that is coherent over pages, local attention can lose more. "
+        f"{caution} Models this small, trained this briefly, show the direction of an effect, not its size. Measured "
+        f"on {recorded.machine}: `{recorded.command}`"
     )
 
 
@@ -120,8 +121,8 @@ def describe_losses(recorded: RecordedLosses) -> str:
     sizes = {"local": f", in blocks of {recorded.block},", "compressed": f", {recorded.stride} tokens to a key,"}
     full_cells = cells(recorded, "full")
     others = [
-        f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / full_cells:.0%} of them, and its loss "
-        f"is {abs(mean - means['full']):.2f} {'higher' if mean > means['full'] else 'lower'}."
+        f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / full_cells:.0%} of these cells, and "
+        f"its loss is {abs(mean - means['full']):.2f} {'higher' if mean > means['full'] else 'lower'}."
         for each, mean in means.items()
         if each != "full"
     ]

@@ -13,7 +13,7 @@ from transformer.serving.server_process import tune_process
 FOLDER = ASSETS / "long_texts"
 # Keep all three models, because each takes only about a megabyte of memory.
 LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.released)
-# Maximum number of tokens in a text; beyond it, the row labels of the map would not fit.
+# Maximum number of tokens in a text. For a longer text, the map's row labels would not fit.
 MAX_TOKENS = 96
 
 

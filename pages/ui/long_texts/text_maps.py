@@ -77,9 +77,9 @@ def show_maps() -> None:
     st.caption(
         "Each row is a token that looks; its cells add up to 1. Hatched cells are masked and not computed: no token "
         "sees later tokens, and with local attention no token sees another block. A column of compressed attention "
-        "holds three tokens, which a convolution has merged into one key and one value. No row sees it until all three "
-        "are read, so the first two rows look at nothing. The three models are small and were trained on the same "
-        "texts."
+        "stands for three tokens, which a convolution has merged into one key and one value. No row sees the column "
+        "until all three tokens are read, so the first two rows look at nothing. The three models are small and were "
+        "trained on the same texts."
     )
 
 

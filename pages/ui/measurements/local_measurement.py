@@ -27,7 +27,7 @@ from transformer.running.translator import Translator
 # Session-state key for a requested measurement, stored as (record file name, model version) until a
 # script run starts the measurement.
 REQUESTED = "_measure"
-# Records by file name and model version that could not be saved because the model's folder is not writable.
+# Records that could not be saved because the model's folder is not writable, by file name and model version.
 UNSAVED_RECORDS: dict[tuple[str, str], Any] = {}
 
 
@@ -60,7 +60,7 @@ def offer_measurement(
     file, source = examples_file(translator), markdown(translator.languages.source.name)
     if file is None:
         path = markdown(path_label(own_recording.path.with_name(SENTENCES)))
-        st.caption(f"{missing} It needs sentences in {source}: put them into {path}, one per line.")
+        st.caption(f"{missing} The measurement needs sentences in {source}: put them into {path}, one per line.")
         return
     try:
         sentences = [line for line in read_small_text(file).splitlines() if line.strip()]
@@ -108,7 +108,7 @@ def _measure(
 ) -> None:
     """Measure with a progress bar, and save the record.
 
-    If the user clicks anything, the next update of the bar raises an exception. That ends the script run and discards
+    If the user clicks anything, the next update of the bar raises an exception, which ends the script run and discards
     the measurement.
     """
     codes = translator.tokenizer.codes

@@ -70,7 +70,7 @@ def show_own_sentences(reading: Reading, effect: str) -> None:
 def _measure(
     runs: CachedRuns, sentences: Sequence[str], effects: HeadEffects, belongs: tuple[object, ...], params: OffParams
 ) -> None:
-    """Measure the remaining sentences with a progress bar; any click ends this, but finished sentences are kept."""
+    """Measure the remaining sentences with a progress bar. Any click stops this; finished sentences are kept."""
     with st.container(width="stretch"):
         bar = st.progress(0.0)
     st.button("Stop", key="mine_stop", icon=":material/stop:", help="Keeps the measurements so far.")
@@ -93,8 +93,8 @@ def _describe_progress(effects: HeadEffects, count: int) -> str:
         return (
             "For every head and sentence: the effect of removing the head, its share of the logits, and where it looks."
         )
-    skipped = f"; {len(effects.skipped)} that the model cannot read were left out" if effects.skipped else ""
-    return f"Measured: {len(effects.texts)} of {count}{skipped}."
+    skipped = f" Sentences that the model cannot read: {len(effects.skipped)}." if effects.skipped else ""
+    return f"Measured: {len(effects.texts)} of {count}.{skipped}"
 
 
 def _show_tables(reading: Reading, effects: HeadEffects, effect: str, params: OffParams) -> None:
@@ -121,8 +121,8 @@ def _show_tables(reading: Reading, effects: HeadEffects, effect: str, params: Of
     show_table(table, f"mine_{rows.lower()}", digits=3)
     st.caption(
         "The 95% interval comes from resampling the sentences (bootstrap). A head “changes” a sentence if, without "
-        "the head, another word becomes the most likely at some step. What replaces the output of a head that is off: "
-        f"{MODES[params.mode]}, as chosen on *Switch heads off*. Click a column to sort.",
+        "the head, another word becomes the most likely at some step. The output of a head that is off is replaced "
+        f"with {MODES[params.mode]}, as chosen on *Switch heads off*. Click a column to sort.",
         help=explain("head", "log-probability", "nats", "logit"),
     )
     save_button(

@@ -1,4 +1,4 @@
-"""Reads recorded measurements from files, and ignores measurements of any model but the loaded one."""
+"""Reads recorded measurements from files, and ignores measurements of models other than the loaded one."""
 
 from __future__ import annotations
 
