@@ -30,7 +30,7 @@ def pixels(png: bytes) -> np.ndarray:
 @pytest.mark.parametrize(
     ("place", "title", "street"),
     [
-        (".st-key-figure_alignment", "A row for every German token", "␣Straße"),
+        (".st-key-figure_alignment", "One row per German token", "␣Straße"),
         (".atlas", "Cross attention, layer", "Straße"),
     ],
     ids=["chart", "map"],

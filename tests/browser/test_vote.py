@@ -69,7 +69,7 @@ def test_audience_can_vote_and_see_the_answer_of_the_model(browser):
             expect(first.get_by_role("status")).to_contain_text("The vote is closed")
             assert dialog.locator(".line.model").count() == 0
             dialog.get_by_role("button", name="Reveal").click()
-            expect(dialog.get_by_role("status")).to_have_text(re.compile(r"The model gives “.+” \d+%"))
+            expect(dialog.get_by_role("status")).to_have_text(re.compile(r"The most likely tokens are “.+” with \d+%"))
             assert dialog.locator(".line.model").count() == 4 and dialog.locator(".option.right").count() == 1
             expect(first.get_by_role("status")).to_contain_text(re.compile(r"You were (right|wrong)\. The model gives"))
             with screen.expect_download() as download:

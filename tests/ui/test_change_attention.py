@@ -36,7 +36,7 @@ def test_page_opens_unedited_and_offers_an_example_that_changes_the_translation(
     assert editor(test)[1]["edits"] == "none" and "nothing yet" in texts(test)
     assert button(test, "edit_try").label == "Try: make *animal* look at *street*"
     button(test, "edit_try").click().run()
-    assert healthy(test) and "~~Das~~" in plain(test) and "becomes **Die**" in plain(test)
+    assert healthy(test) and "~~Das~~" in plain(test) and "to **Die**" in plain(test)
     assert editor(test)[1]["edits"] == "encoder.all.all.2~7x100" and address(test, "edit_kind") is None
     # The edit is labelled as the example, its cell is selected, and one button clears it.
     assert "The example" in texts(test) and button(test, "edit_remove_0").label.endswith("(the example)")

@@ -170,7 +170,7 @@ def test_texts_of_different_lengths_are_compared_per_token(loaded):
     texts_typed = "A dog.", "A dog sits on the mat, and a cat sits on the table."
     short, long = (score_text(loaded.model, loaded.tokenizer, text) for text in texts_typed)
     said = " ".join(verdict({1: short, 2: long}))
-    assert f"text 1 has {len(short.tokens)} tokens, text 2 {len(long.tokens)} tokens" in said
+    assert f"text 1 has {len(short.tokens)} tokens and text 2 has {len(long.tokens)} tokens" in said
     assert "every further token makes a text less likely" in said
     assert f"{short.perplexity:,.1f} and {long.perplexity:,.1f} per token" in said
     better = 1 if short.perplexity < long.perplexity else 2
@@ -184,7 +184,7 @@ def test_texts_of_different_lengths_are_compared_per_token(loaded):
         )
     }
     said = verdict(made)[1]
-    assert "by the first, the model expects **text 2** more; by the second, **text 1**" in said
+    assert "By the first, the model expects **text 2** more; by the second, **text 1**" in said
     alone = " ".join(verdict({2: short}))
     assert f"{short.perplexity:,.1f} per token" in alone and "text 1" not in alone
 
@@ -231,9 +231,9 @@ def test_induction_head_opens_for_a_repeated_text(beginning, kept):
     assert "lm_part" not in test.query_params
     assert typed(test, "beginning") == (beginning if kept else REPETITION)
     shown = texts(test)
-    assert "is called “induction”. Here " in shown and "tokens have occurred before" in shown
+    assert "is called “induction”. In this text, " in shown and "tokens have occurred before" in shown
     submit(test, "I was born in", "beginning")
-    assert "Here no token occurs twice" in texts(test)
+    assert "In this text, no token occurs twice" in texts(test)
 
 
 def test_decoding_steps_of_the_page_match_the_continuation(loaded):

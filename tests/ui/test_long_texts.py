@@ -77,7 +77,7 @@ def test_cost_curves_are_drawn_and_the_page_states_their_slopes(quantity):
             "67.1 MB",
             "9.66 GB",
             "local attention takes 1/16 of that (4.19 MB)",
-            "it postpones the limit",
+            "This postpones the limit",
         ),
         "keys_and_values": (
             "2.0 times the bytes (slope 1.00)",
@@ -85,7 +85,7 @@ def test_cost_curves_are_drawn_and_the_page_states_their_slopes(quantity):
             "compressed attention takes a third of that",
             "Keys and values grow with slope 1 and the map with slope 2",
         ),
-        "seconds": ("With full attention, a pass over", "the map with slope 2"),
+        "seconds": ("With full attention, a pass over", "the map grows with slope 2"),
     }
     assert not [each for each in said[quantity] if each not in shown]
 

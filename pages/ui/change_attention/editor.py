@@ -51,7 +51,7 @@ def show_changes(reading: Reading) -> None:
     edits = params.edits.edits
     anything = bool(edits or params.hidden_source or params.hidden_target)
     examples = [is_example(edit, reading) for edit in edits]
-    st.markdown("**Example change**, not yours" if examples == [True] else "**Your changes**")
+    st.markdown("**The example**, not your change" if examples == [True] else "**Your changes**")
     for number, edit in enumerate(edits):
         suffix = " (the example)" if examples[number] else ""
         st.button(

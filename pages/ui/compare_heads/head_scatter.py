@@ -55,8 +55,8 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         return {"title": "distance in the plane, nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
 
     base = alt.Chart(table).encode(x=alt.X("x:Q", **axis("width")), y=alt.Y("y:Q", **axis("height")))
-    # Outline the points, because the colours of the first layers are as dark as the dark theme,
-    # and the colours of the last layers as bright as the light theme.
+    # Outline the points. Otherwise the first layers' dark colours would vanish in the dark theme,
+    # and the last layers' bright colours in the light theme.
     outline = {"stroke": "currentColor", "strokeWidth": 1}
     legend = alt.Legend(title="layer", symbolStrokeColor="currentColor", symbolStrokeWidth=1, **INK)
     points = (

@@ -222,4 +222,6 @@ def test_alignment_chart_matches_the_trace(copying_translator):
     assert [cell["source"] for cell in table] == sources[: len(targets)], "it copies: one position to one position"
     assert all(cell["weight"] > 0.99 for cell in table)
     assert coverage_chart(rows[0].sum(0), sources).to_dict()
-    assert "On average, 0% of a row is on the end symbol" in covered(rows[0], special, sources, 0, "German")
+    assert "On average, a row puts 0% of its weight on the end symbol" in covered(
+        rows[0], special, sources, 0, "German"
+    )

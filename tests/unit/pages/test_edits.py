@@ -207,7 +207,7 @@ def test_caption_names_the_next_word_predicted_after_the_edit(shipped):
     changed = resolve(EditParams(edits=EditList((SECOND,))), trace).interventions
     found = continue_from(shipped, trace, reread(shipped, trace, changed))
     says, table = describe_next(found, shipped.tokenizer), next_table(found, shipped.tokenizer)
-    assert found.step == 8 and "was **es** (" in says and "becomes **die** (" in says
+    assert found.step == 8 and "changes from **es** (" in says and "to **die** (" in says
     before, after = table.before, table.after
     assert table.token[before.idxmax()] == "␣es" and table.token[after.idxmax()] == "␣die"
     assert f"{before.max():.1%}" in says and f"{after.max():.1%}" in says
