@@ -71,7 +71,7 @@ def test_audience_can_vote_and_see_the_answer_of_the_model(browser):
             dialog.get_by_role("button", name="Reveal").click()
             expect(dialog.get_by_role("status")).to_have_text(re.compile(r"The most likely tokens are “.+” with \d+%"))
             assert dialog.locator(".line.model").count() == 4 and dialog.locator(".option.right").count() == 1
-            expect(first.get_by_role("status")).to_contain_text(re.compile(r"You were (right|wrong)\. The model gives"))
+            expect(first.get_by_role("status")).to_contain_text(re.compile(r"You were (right|wrong)\. The most likely"))
             with screen.expect_download() as download:
                 dialog.get_by_text("Results as CSV").click()
             rows = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
