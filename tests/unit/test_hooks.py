@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conftest import ONE_SHAPE
 from transformer.errors import InterventionError
 from transformer.model.edits import Edits
+from transformer.model.recorder import RESIDUAL_STREAM
 from transformer.values.interventions import Interventions
 from transformer.values.sites import SITES
+from transformer.values.trace import DETAILS
 
 TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
 
@@ -19,11 +22,11 @@ def shown(trace, site):
     kind, _, name = site.partition(".")
     if name == "weights":
         return list(trace.attention(kind))
-    if name in ("queries", "keys", "values", "scores", "outputs"):
+    if name in DETAILS:
         return list(trace.detail(kind, name))
     if name == "feed_forward":
         return list(trace.feed_forward(kind))
-    if name in ("feed_forward_hidden", "output", "logits"):
+    if name not in RESIDUAL_STREAM:
         return None
     parts = len(trace.parts(kind))
     first = {"embedding": 0, "after_self_attention": 1, "after_cross_attention": 2, "residual": parts}[name]
@@ -45,7 +48,7 @@ def test_hook_receives_each_layer_in_the_documented_shape(small_translator):
         queries, keys = len(trace.query_tokens(kind)), len(trace.key_tokens(kind))
         shape = [{**sizes, "T": queries, "S": keys}[letter] for letter in SITES[site][0][1:-1].split(", ")]
         assert all(list(x.shape) == shape and start == 0 for x, _, start in calls), site
-        outside = site.endswith(("embedding", "output", "logits"))
+        outside = site.endswith(("embedding", "stack_output", "logits"))
         assert [layer for _, layer, _ in calls] == ([-1] if outside else list(range(config.layers_of(kind)))), site
         for (x, *_), expected in zip(calls, shown(trace, site) or [x[0] for x, *_ in calls], strict=True):
             np.testing.assert_array_equal(x[0].numpy(), expected)
@@ -142,8 +145,88 @@ def test_activations_are_the_values_at_all_sites(small_translator, target):
     assert found["decoder.logits"].shape == lengths
 
 
+def test_activations_of_one_layer_have_no_axis_for_layers(small_translator):
+    found = small_translator.activations(TEXT, ["cross.scores", "cross.scores.1", "encoder.residual.0"], TARGET)
+    np.testing.assert_array_equal(found["cross.scores.1"], found["cross.scores"][1])
+    assert found["encoder.residual.0"].ndim == 2
+
+
+def test_activations_are_the_values_after_hooks(small_translator):
+    hooks = {"encoder.residual.1": lambda x, layer, start: 0 * x, "encoder.residual": lambda x, layer, start: x + 1}
+    found = small_translator.activations(TEXT, ["encoder.residual"], TARGET, hooks=hooks)["encoder.residual"]
+    assert found[0].any() and not found[1].any()
+
+
+SUBLAYERS = ("encoder", "self_attention"), ("decoder", "cross_attention"), ("encoder", "feed_forward")
+
+
+@ONE_SHAPE
+@pytest.mark.parametrize(("stack", "part"), SUBLAYERS)
+def test_post_norm_stream_is_the_normalised_sum_of_input_and_output(shaped_translator, stack, part):
+    layer = getattr(shaped_translator._model, f"{stack}_layers")[1]
+    after = f"{stack}.{'residual' if part == 'feed_forward' else f'after_{part}'}"
+    names = f"{stack}.{part}_input", f"{stack}.{part}", after
+    x, y, stream = (torch.tensor(shaped_translator.activations(TEXT, names, TARGET)[name][1]) for name in names)
+    with torch.inference_mode():
+        torch.testing.assert_close(getattr(layer, f"{part}_residual").norm(x + y), stream)
+
+
+@pytest.mark.parametrize(("stack", "part"), SUBLAYERS)
+def test_pre_norm_stream_is_the_sum_of_input_and_output(small_translator, stack, part):
+    layer = getattr(small_translator._model, f"{stack}_layers")[1]
+    before = {"feed_forward": "after_self_attention", "cross_attention": "after_self_attention"}.get(part)
+    after = f"{stack}.{'residual' if part == 'feed_forward' else f'after_{part}'}"
+    names = f"{stack}.{part}_input", f"{stack}.{part}", after, f"{stack}.{before or 'residual'}"
+    found = [torch.tensor(array) for array in small_translator.activations(TEXT, names, TARGET).values()]
+    x, y, stream, read = found[0][1], found[1][1], found[2][1], found[3][1 if before else 0]
+    torch.testing.assert_close(read + y, stream)
+    with torch.inference_mode():
+        torch.testing.assert_close(getattr(layer, f"{part}_residual").norm(read), x)
+
+
+def test_hidden_layer_is_the_activation_of_its_input(small_translator):
+    names = "encoder.feed_forward_pre_activation", "encoder.feed_forward_hidden"
+    before, after = small_translator.activations(TEXT, names, TARGET).values()
+    np.testing.assert_array_equal(after, np.maximum(before, 0))
+    assert (before < 0).any()
+
+
+@pytest.mark.parametrize("site", ["encoder.embedding", "cross.weights.1", "decoder.feed_forward_hidden.0"])
+def test_gradient_at_a_site_matches_the_finite_difference(small_translator, site):
+    gradient = small_translator.gradients(TEXT, [site], target=TARGET)[site]
+    direction = torch.tensor(np.sign(gradient))[None]
+    sums = [
+        small_translator.trace(TEXT, TARGET, hooks={site: lambda x, layer, start, step=step: x + step * direction})
+        .log_probs.astype(float)
+        .sum()
+        for step in (1e-3, -1e-3)
+    ]
+    assert (sums[0] - sums[1]) / 2e-3 == pytest.approx(abs(gradient).sum(), rel=0.02)
+
+
+def test_gradients_have_the_shapes_of_the_activations(small_translator):
+    names = [*SITES, "decoder.residual.1"]
+    found = small_translator.gradients(TEXT, names, target=TARGET)
+    activations = small_translator.activations(TEXT, names, TARGET)
+    assert all(found[name].shape == activations[name].shape for name in names)
+
+
+def test_gradient_of_a_number_is_zero_where_the_number_does_not_depend(small_translator):
+    """The logits of the second token depend on the decoder's input only up to that token."""
+    found = small_translator.gradients(TEXT, ["decoder.embedding"], lambda logits: logits[1].max(), TARGET)
+    assert found["decoder.embedding"][:2].all() and not found["decoder.embedding"][2:].any()
+
+
+def test_gradients_are_separate_if_a_hook_returns_one_tensor_in_every_layer(small_translator):
+    value = torch.zeros(())
+    hooks = {"encoder.feed_forward": lambda x, layer, start: value.expand(x.shape)}
+    found = small_translator.gradients(TEXT, ["encoder.feed_forward"], target=TARGET, hooks=hooks)
+    first, second = found["encoder.feed_forward"]
+    assert first.any() and second.any() and (first != second).any() and not value.requires_grad
+
+
 def test_activations_of_an_unknown_site_raise_an_error(small_translator):
-    with pytest.raises(InterventionError, match=r"unknown site 'decoder\.score'; sites are"):
+    with pytest.raises(InterventionError, match=r"unknown site 'decoder\.score'; sites of this model are"):
         small_translator.activations(TEXT, ["decoder.score"])
 
 

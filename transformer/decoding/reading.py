@@ -58,7 +58,7 @@ class Reader:
         """
         target = shifted_right(self.vocabulary, predicted)
         output, cache = self.model.decode_step(self._ids(target)[None], self.cache, record=self.record)  # [1, T, D]
-        log_probs = self.model.logits(output, cache)[0].float().log_softmax(dim=-1)  # [1, T, D] -> [T, V]
+        log_probs = self.model.logits(output, cache, record=self.record)[0].float().log_softmax(dim=-1)  # -> [T, V]
         taken = log_probs.gather(-1, self._ids(predicted)[:, None]).squeeze(-1)
         candidates = top_candidates(log_probs, CANDIDATES)
         target_length, source_length = len(target), len(self.tokens)

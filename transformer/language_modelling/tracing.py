@@ -10,12 +10,13 @@ from transformer.decoding.constraints import Constraints
 from transformer.decoding.head_replacements import HeadReplacements
 from transformer.decoding.reading import Reader
 from transformer.decoding.texts import MAX_CHARACTERS, MAX_TOKENS
-from transformer.errors import TextError
+from transformer.errors import InterventionError, TextError
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.scoring import TextScore, score_text
 from transformer.model.devices import device_errors_explained
 from transformer.model.edits import edits_of
-from transformer.model.recorder import Recorder, read_sites
+from transformer.model.recorder import Recorder
+from transformer.model.site_recorder import SiteRecorder
 from transformer.text.normalisation import replace_surrogates
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -119,6 +120,7 @@ def trace_reading(
     *,
     interventions: Interventions = AS_TRAINED,
     hooks: HookFunctions | None = None,
+    record: Recorder | None = None,
 ) -> Trace:
     """Return the trace, with details, of a language model that reads a text.
 
@@ -128,10 +130,11 @@ def trace_reading(
         interventions: interventions to run the model with. Hidden source tokens and the modes "mean" and "resample" are
             not supported.
         hooks: functions that read and change values of the model, by site (docs/hooks.md).
+        record: receives the values in place of a recorder with details, on which the trace's details depend.
 
     Raises:
         TextError: the text is empty or too long.
-        InterventionError: the interventions or hooks do not fit the model.
+        InterventionError: the interventions or hooks do not fit the model, or it has local or compressed attention.
         DeviceError: the device ran out of memory.
     """
     if isinstance(text, str):
@@ -140,28 +143,43 @@ def trace_reading(
     if not text:
         raise TextError("There is no text: type at least one character.")
     with device_errors_explained(loaded.device), torch.inference_mode():
-        return _read(_reader(loaded, interventions, hooks), text)
+        return _read(_reader(loaded, interventions, hooks, record), text)
 
 
 def reading_activations(
-    loaded: LanguageModel, text: str | Sequence[int], sites: Iterable[str], *, interventions: Interventions = AS_TRAINED
+    loaded: LanguageModel,
+    text: str | Sequence[int],
+    sites: Iterable[str],
+    *,
+    interventions: Interventions = AS_TRAINED,
+    hooks: HookFunctions | None = None,
 ) -> dict[str, np.ndarray]:
     """Return a language model's values at sites while it reads a text, like `Translator.activations`.
 
     Arguments and errors are those of `trace_reading`; `sites` are names of sites (docs/hooks.md).
     """
-    return read_sites(sites, lambda hooks: trace_reading(loaded, text, interventions=interventions, hooks=hooks))
+    record = SiteRecorder(sites, loaded.config)
+    trace_reading(loaded, text, interventions=interventions, hooks=hooks, record=record)
+    return record.arrays()
 
 
 def _reader(
-    loaded: LanguageModel, interventions: Interventions = AS_TRAINED, hooks: HookFunctions | None = None
+    loaded: LanguageModel,
+    interventions: Interventions = AS_TRAINED,
+    hooks: HookFunctions | None = None,
+    record: Recorder | None = None,
 ) -> Reader:
-    """Return a `Reader` that records all activations of a language model."""
+    """Return a `Reader` that records all activations of a language model, by default in a new recorder."""
     model = loaded.model
+    if model.config.attention != "full":
+        raise InterventionError(
+            f"A model with {model.config.attention} attention cannot be traced: choose a model with full attention."
+        )
     interventions.check(model.config, 0)
     replacements = HeadReplacements(model, None, ())
     cache = model.start_cache(edits=edits_of([interventions], model.config, replacements, loaded.device, hooks))
-    return Reader(model, loaded.tokenizer, "", (), cache, interventions, Recorder(details=True), loaded.version)
+    record = record or Recorder(details=True)
+    return Reader(model, loaded.tokenizer, "", (), cache, interventions, record, loaded.version)
 
 
 def _read(reader: Reader, tokens: Sequence[int]) -> Trace:

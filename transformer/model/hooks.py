@@ -56,9 +56,7 @@ class Hooks:
         edit = self._edit(name)
         if edit is not None:
             x = edit(x, mask)
-        if self._record is not None:
-            self._record.store(self._kind, name, x)
-        return x
+        return x if self._record is None else self._record.store(self._kind, name, x)
 
     def _edit(self, name: str) -> SiteEdit | None:
         return self._edits.at(self._kind, name, self._layer, start=self._start)

@@ -63,30 +63,37 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor, hooks: Hooks = NO_HOOKS) -> Tensor:
         """Apply the network to x [B, T, D]; the output has the same shape."""
-        x = hooks.at("feed_forward_hidden", self.activation(self.expand(x)))  # [B, T, D] -> [B, T, F]
-        return hooks.at("feed_forward", self.contract(x))  # [B, T, F] -> [B, T, D]
+        x = hooks.at("feed_forward_pre_activation", self.expand(x))  # [B, T, D] -> [B, T, F]
+        x = hooks.at("feed_forward_hidden", self.activation(x))
+        return self.contract(x)  # [B, T, F] -> [B, T, D]
 
 
 class Residual(nn.Module):
     """Residual connection and layer norm around a sub-layer f, in the order that `config.norm` sets.
 
     Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)).
+
+    Args:
+        config: model shape.
+        name: name of the sub-layer's output as a site.
     """
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, name: str) -> None:
         super().__init__()
+        self.input_site, self.output_site = f"{name}_input", name
         self.pre = config.norm == "pre"
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = config.dropout
 
-    def add(self, x: Tensor, sublayer: Callable[..., Tensor], *inputs: object) -> Tensor:
+    def add(self, x: Tensor, sublayer: Callable[..., Tensor], hooks: Hooks, *inputs: object) -> Tensor:
         """Run a sub-layer on the residual stream x [B, T, D] and its other inputs, and return the new stream.
 
         The method is not called `forward`, because torch's overhead per module call would exceed its own work.
         """
-        if self.pre:
-            return x + dropout(sublayer(self.norm(x), *inputs), self.dropout, self.training)
-        return self.norm(x + dropout(sublayer(x, *inputs), self.dropout, self.training))
+        y = hooks.at(self.input_site, self.norm(x) if self.pre else x)
+        y = hooks.at(self.output_site, sublayer(y, *inputs))
+        x = x + dropout(y, self.dropout, self.training)
+        return x if self.pre else self.norm(x)
 
 
 class EncoderLayer(nn.Module):
@@ -96,19 +103,19 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout)
         self.feed_forward = FeedForward(config)
-        self.self_attention_residual = Residual(config)
-        self.feed_forward_residual = Residual(config)
+        self.self_attention_residual = Residual(config, "self_attention")
+        self.feed_forward_residual = Residual(config, "feed_forward")
 
     def forward(self, x: Tensor, context: LayerContext) -> Tensor:
         """Run the layer on x [B, S, D]; the output has the same shape."""
         hooks = context.hooks
 
         # 1. self-attention
-        x = self.self_attention_residual.add(x, self.self_attention, context.self_attention)
+        x = self.self_attention_residual.add(x, self.self_attention, hooks, context.self_attention)
         x = hooks.at("after_self_attention", x)
 
         # 2. feed-forward
-        x = self.feed_forward_residual.add(x, self.feed_forward, hooks)
+        x = self.feed_forward_residual.add(x, self.feed_forward, hooks, hooks)
         return hooks.at("residual", x)
 
 
@@ -125,10 +132,10 @@ class DecoderLayer(nn.Module):
         if has_encoder:
             self.cross_attention = CrossAttention(config.d_model, config.heads, dropout=config.dropout)
         self.feed_forward = FeedForward(config)
-        self.self_attention_residual = Residual(config)
+        self.self_attention_residual = Residual(config, "self_attention")
         if has_encoder:
-            self.cross_attention_residual = Residual(config)
-        self.feed_forward_residual = Residual(config)
+            self.cross_attention_residual = Residual(config, "cross_attention")
+        self.feed_forward_residual = Residual(config, "feed_forward")
 
     def forward(
         self,
@@ -148,16 +155,16 @@ class DecoderLayer(nn.Module):
         hooks = context.hooks
 
         # 1. masked self-attention
-        x = self.self_attention_residual.add(x, self.self_attention, context.self_attention, cache)
+        x = self.self_attention_residual.add(x, self.self_attention, hooks, context.self_attention, cache)
         x = hooks.at("after_self_attention", x)
 
         # 2. cross-attention
         if memory_keys_and_values is not None:
             x = self.cross_attention_residual.add(
-                x, self.cross_attention, memory_keys_and_values, context.cross_attention
+                x, self.cross_attention, hooks, memory_keys_and_values, context.cross_attention
             )
             x = hooks.at("after_cross_attention", x)
 
         # 3. feed-forward
-        x = self.feed_forward_residual.add(x, self.feed_forward, hooks)
+        x = self.feed_forward_residual.add(x, self.feed_forward, hooks, hooks)
         return hooks.at("residual", x)

@@ -1,19 +1,18 @@
 """Collects the tensors of one model run, for the trace."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from transformer.values.kinds import Kind
-from transformer.values.sites import HookFunction, HookFunctions
+from transformer.values.trace import DETAILS
 
 # Sites of the residual stream, which share one list.
 RESIDUAL_STREAM = {"embedding", "after_self_attention", "after_cross_attention", "residual"}
-# Sites that a trace does not contain.
-NOT_RECORDED = {"feed_forward_hidden", "output", "logits"}
+# Sites that a trace with details shows.
+IN_DETAILS = {*RESIDUAL_STREAM, *DETAILS, "feed_forward"}
 
 
 class Recorder:
@@ -34,35 +33,12 @@ class Recorder:
         self.details = details
         self.tensors: dict[str, list[Tensor]] = defaultdict(list)
 
-    def store(self, kind: Kind, name: str, x: Tensor) -> None:
-        """Store the next tensor of the site `kind.name`."""
-        if name == "weights" or (self.details and name not in NOT_RECORDED):
+    def store(self, kind: Kind, name: str, x: Tensor) -> Tensor:
+        """Store the next tensor of the site `kind.name`, and return it for the rest of the run."""
+        if name == "weights" or (self.details and name in IN_DETAILS):
             self.tensors[f"{kind}.{'residual' if name in RESIDUAL_STREAM else name}"].append(x)
+        return x
 
     def stacked(self, name: str) -> np.ndarray:
         """Stack a site's tensors over the layers, for a batch of one text: L x [1, ...] -> [L, ...], float32."""
         return torch.cat(self.tensors[name]).float().cpu().numpy()
-
-
-def read_sites(sites: Iterable[str], run: Callable[[HookFunctions], object]) -> dict[str, np.ndarray]:
-    """Return a run's values on one text by site, float32: [L, ...], or [...] for sites outside the layers.
-
-    Args:
-        sites: names of sites.
-        run: function that runs the model with the given hooks. If it runs the model several times, the last run counts.
-    """
-    layers: dict[str, dict[int, Tensor]] = {site: {} for site in sites}
-
-    def keep_at(site: str) -> HookFunction:
-        def keep(x: Tensor, layer: int, start: int) -> None:
-            layers[site][layer] = x[0]
-
-        return keep
-
-    run({site: keep_at(site) for site in layers})
-    found: dict[str, np.ndarray] = {}
-    for site, by_layer in layers.items():
-        x = by_layer[-1] if -1 in by_layer else torch.stack(list(by_layer.values()))
-        found[site] = x.float().cpu().numpy()
-        found[site].flags.writeable = False
-    return found

@@ -94,7 +94,7 @@ class Transformer(nn.Module):
         """
         memory = None if source is None else self.encode(source, source_mask, edits=edits, record=record)
         output, cache = self.decode_step(target, self.start_cache(memory, source_mask, edits=edits), record=record)
-        return self.logits(output, cache)  # [B, T, D] -> [B, T, V]
+        return self.logits(output, cache, record=record)  # [B, T, D] -> [B, T, V]
 
     def encode(
         self, source: Tensor, source_mask: Tensor | None, *, edits: Edits = UNEDITED, record: Recorder | None = None
@@ -117,7 +117,7 @@ class Transformer(nn.Module):
         context = LayerContext(AttentionContext(mask, relative), hooks=hooks)
         for index, layer in enumerate(self.encoder_layers):
             x = layer(x, context.of_layer(index))  # [B, S, D]
-        return hooks.at("output", self.encoder_norm(x))
+        return hooks.at("stack_output", self.encoder_norm(x))
 
     def decode(
         self,
@@ -187,16 +187,17 @@ class Transformer(nn.Module):
             past.append(layer_cache.past)
         length = start + target.shape[1]
         cache = DecoderCache(cache.memory_keys_and_values, cache.source_mask, edits, tuple(past), length)
-        return hooks.at("output", self.decoder_norm(x)), cache
+        return hooks.at("stack_output", self.decoder_norm(x)), cache
 
-    def logits(self, output: Tensor, cache: DecoderCache) -> Tensor:
+    def logits(self, output: Tensor, cache: DecoderCache, *, record: Recorder | None = None) -> Tensor:
         """Return the next-token logits [B, T, V] after each of the last T tokens in the cache.
 
         Args:
             output: the decoder's output for these tokens, [B, T, D], as returned by `decode_step`.
             cache: the cache returned together with `output`.
+            record: receives the logits; None to record nothing.
         """
-        hooks = hooks_of(cache.edits, None, "decoder", start=cache.length - output.shape[1])
+        hooks = hooks_of(cache.edits, record, "decoder", start=cache.length - output.shape[1])
         return hooks.at("logits", self.generator(output))  # [B, T, D] -> [B, T, V]
 
     def _decoder_context(self, cache: DecoderCache, queries: int, device: torch.device, hooks: Hooks) -> LayerContext:

@@ -18,12 +18,15 @@ from transformer.attribution.erasure import erased_log_probs
 from transformer.attribution.methods import attribute
 from transformer.checkpoints.checkpoint import Checkpoint, Description, load_checkpoint, weights_of
 from transformer.config import TransformerConfig
+from transformer.decoding.head_replacements import HeadReplacements
 from transformer.decoding.texts import given_target, shifted_right, source_text, text_tokens
 from transformer.errors import AtlasError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device, device_errors_explained
+from transformer.model.edits import edits_of
 from transformer.model.parameter_counts import parameter_table
-from transformer.model.recorder import Recorder, read_sites
+from transformer.model.recorder import Recorder
+from transformer.model.site_recorder import SiteRecorder
 from transformer.running.encoded_source import EncodedSource, decode_together, encode, token_ids
 from transformer.running.runs.scores import ComparisonRun, GateGradientsRun, ScoresRun
 from transformer.running.runs.trace import TraceRun
@@ -168,32 +171,78 @@ class Translator(Runs):
         return self.trace_with_hooks(run, hooks) if hooks else self.get(run)
 
     def activations(
-        self, text: str, sites: Iterable[str], target: ReadTarget = None, *, interventions: Interventions = AS_TRAINED
+        self,
+        text: str,
+        sites: Iterable[str],
+        target: ReadTarget = None,
+        *,
+        interventions: Interventions = AS_TRAINED,
+        hooks: HookFunctions | None = None,
     ) -> dict[str, np.ndarray]:
-        """Return the model's values at sites while it reads a translation, as read-only arrays by site.
+        """Return the model's values at sites while it reads a translation, as read-only arrays by name.
 
         >>> from transformer import Translator
         >>> hidden = "encoder.feed_forward_hidden"
-        >>> Translator.load().activations("I have a dream.", [hidden])[hidden].shape
-        (6, 6, 1024)
+        >>> found = Translator.load().activations("I have a dream.", [hidden, f"{hidden}.2"])
+        >>> found[hidden].shape, found[f"{hidden}.2"].shape
+        ((6, 6, 1024), (6, 1024))
 
         Args:
-            text, target, interventions: as in `trace`.
-            sites: names of sites (docs/hooks.md).
+            text, target, interventions, hooks: as in `trace`; the values are those after interventions and hooks.
+            sites: names of sites, each with or without a layer (docs/hooks.md).
 
         Returns:
             Arrays with the shapes in docs/hooks.md, except that the first axis is the layer L instead of the text B.
-            Arrays from outside the layers do not have this axis.
+            Arrays of a single layer, and from outside the layers, do not have this axis.
 
         Raises:
-            InterventionError: the model has no such site.
+            InterventionError: as in `trace`.
         """
-        return read_sites(sites, lambda hooks: self.trace(text, target, interventions=interventions, hooks=hooks))
+        record = SiteRecorder(sites, self.config)
+        self.trace_with_hooks(TraceRun(text, hashable(target), interventions=interventions), hooks or {}, record)
+        return record.arrays()
 
-    def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions) -> Trace:
-        """Return the result of a `TraceRun` during which `hooks` read and change values; see `trace`."""
+    def gradients(
+        self,
+        text: str,
+        sites: Iterable[str],
+        of: Callable[[Tensor], Tensor] | None = None,
+        target: ReadTarget = None,
+        *,
+        interventions: Interventions = AS_TRAINED,
+        hooks: HookFunctions | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return the gradients at sites of the model, as read-only arrays by name.
+
+        Args:
+            text, sites, target, interventions, hooks: as in `activations`.
+            of: returns the number whose gradients are computed, given the logits [T, V] of the translation's tokens.
+                None for the translation's log-probability.
+
+        Returns:
+            Arrays with the same shapes as those of `activations`.
+
+        Raises:
+            InterventionError: as in `trace`.
+        """
+        record = SiteRecorder(sites, self.config)
+        trace = self.trace(text, target, interventions=interventions, hooks=hooks)
+        with torch.inference_mode(False), torch.enable_grad(), device_errors_explained(self.device):
+            source, read, predicted = (
+                token_ids(tokens, self.device)
+                for tokens in (trace.source_tokens, trace.target_tokens, trace.predicted_tokens)
+            )
+            replacements = HeadReplacements(self._model, self.means, source[0].tolist())
+            edits = edits_of([interventions], self.config, replacements, self.device, hooks)
+            logits = self._model(source, read, edits=edits, record=record)[0]
+            if of is None:
+                return record.gradients(logits.log_softmax(dim=-1).gather(-1, predicted.T).sum())
+            return record.gradients(of(logits))
+
+    def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions, record: Recorder | None = None) -> Trace:
+        """Return the result of a `TraceRun` that `hooks` change and `record` records; see `trace`."""
         with self._computing():
-            return run.with_hooks(self, hooks)
+            return run.with_hooks(self, hooks, record)
 
     def trace_decoding(
         self,

@@ -11,6 +11,7 @@ from transformer.checkpoints.model_files import folder_version
 from transformer.errors import AtlasError, InterventionError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device
+from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
@@ -73,9 +74,9 @@ class RemoteTranslator(Translator):
         reply = self._connection.ask(RUN, request(run, self.version))
         return result_of(reply, self._connection.address, self.version, run)
 
-    def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions) -> Trace:
+    def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions, record: Recorder | None = None) -> Trace:
         raise InterventionError(
-            "Hooks are functions of this process and cannot be sent to a server: load the model here, with "
+            "Hooks and recorders belong to this process and cannot be sent to a server: load the model here, with "
             "Translator.load()."
         )
 

@@ -23,11 +23,15 @@ HookFunctions = Mapping[str, HookFunction]
 # V vocabulary. For the encoder, T is the number of source tokens.
 IN_EACH_STACK = {
     "embedding": ("[B, T, D]", "the embeddings with positions: the residual stream before the first layer"),
+    "self_attention_input": ("[B, T, D]", "the input of self-attention, normalised if the model is pre-norm"),
+    "self_attention": ("[B, T, D]", "the output of self-attention, after the output projection"),
     "after_self_attention": ("[B, T, D]", "the residual stream after self-attention"),
+    "feed_forward_input": ("[B, T, D]", "the input of the feed-forward network, normalised if the model is pre-norm"),
+    "feed_forward_pre_activation": ("[B, T, F]", "the hidden layer of the feed-forward network, before the activation"),
     "feed_forward_hidden": ("[B, T, F]", "the hidden layer of the feed-forward network, after the activation"),
     "feed_forward": ("[B, T, D]", "the output of the feed-forward network"),
     "residual": ("[B, T, D]", "the residual stream after the layer"),
-    "output": ("[B, T, D]", "the output of the stack, after any final norm"),
+    "stack_output": ("[B, T, D]", "the output of the stack, after any final norm"),
 }
 IN_EACH_ATTENTION = {
     "queries": ("[B, H, T, K]", "the queries, rotated if the model has rotary positions"),
@@ -40,11 +44,13 @@ IN_EACH_ATTENTION = {
 # Shape and meaning of each site, by name.
 SITES: Mapping[str, tuple[str, str]] = {
     **{f"{stack}.{name}": entry for stack in ("encoder", "decoder") for name, entry in IN_EACH_STACK.items()},
+    "decoder.cross_attention_input": ("[B, T, D]", "the input of cross-attention, normalised if the model is pre-norm"),
+    "decoder.cross_attention": ("[B, T, D]", "the output of cross-attention, after the output projection"),
     "decoder.after_cross_attention": ("[B, T, D]", "the residual stream after cross-attention"),
     "decoder.logits": ("[B, T, V]", "the scores of the next token, before the softmax"),
     **{f"{kind}.{name}": entry for kind in KINDS for name, entry in IN_EACH_ATTENTION.items()},
 }
-OUTSIDE_LAYERS = ("embedding", "output", "logits")
+OUTSIDE_LAYERS = ("embedding", "stack_output", "logits")
 
 
 def check_sites(names: Iterable[str], config: TransformerConfig | None = None) -> None:
@@ -56,7 +62,7 @@ def check_sites(names: Iterable[str], config: TransformerConfig | None = None) -
         InterventionError: a name is invalid.
     """
     for name in names:
-        site, layer = _split(name)
+        site, layer = split_site(name)
         if site not in SITES or not _has(config, site):
             sites = ", ".join(site for site in SITES if _has(config, site))
             raise InterventionError(f"unknown site {name!r}; sites{' of this model' if config else ''} are {sites}")
@@ -66,7 +72,7 @@ def check_sites(names: Iterable[str], config: TransformerConfig | None = None) -
             raise InterventionError(f"{name!r} is beyond the last layer, {config.layers_of(_kind(site)) - 1}")
 
 
-def _split(name: str) -> tuple[str, str]:
+def split_site(name: str) -> tuple[str, str]:
     """Return the site and the layer in a name; the layer is empty if the name has none."""
     site, _, layer = name.rpartition(".")
     return (site, layer) if layer.isdecimal() and layer == str(int(layer)) else (name, "")
@@ -77,4 +83,4 @@ def _has(config: TransformerConfig | None, site: str) -> bool:
 
 
 def _kind(site: str) -> Any:
-    return "cross" if site == "decoder.after_cross_attention" else site.partition(".")[0]
+    return "cross" if "cross_attention" in site else site.partition(".")[0]

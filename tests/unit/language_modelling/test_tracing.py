@@ -1,5 +1,6 @@
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,13 @@ from transformer.checkpoints.model_files import save_model
 from transformer.config import decoder_only
 from transformer.errors import InterventionError, TextError
 from transformer.language_modelling.continuation import continue_text
-from transformer.language_modelling.tracing import check_length, trace_continuation, trace_reading, trace_text
+from transformer.language_modelling.tracing import (
+    check_length,
+    reading_activations,
+    trace_continuation,
+    trace_reading,
+    trace_text,
+)
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import build
 from transformer.values.decoding_settings import METHODS, DecodingSettings
@@ -159,6 +166,30 @@ def test_hook_can_switch_off_a_head_of_a_language_model(loaded):
 def test_edit_of_a_part_that_a_language_model_lacks_raises_an_error(loaded, arguments, message):
     with pytest.raises(InterventionError, match=message):
         trace_reading(loaded, TEXT, **arguments)
+
+
+def test_activations_of_a_language_model_match_its_trace(loaded):
+    off = Interventions({("decoder", 1, 0): 0.0})
+    hooks = {"decoder.feed_forward": put((0, 3), 1.0)}
+    sites = ["decoder.weights", "decoder.residual.1", "decoder.logits"]
+    found = reading_activations(loaded, TEXT, sites, interventions=off, hooks=hooks)
+    trace = trace_reading(loaded, TEXT, interventions=off, hooks=hooks)
+    np.testing.assert_array_equal(found["decoder.weights"], trace.decoder)
+    np.testing.assert_array_equal(found["decoder.residual.1"], trace.residual_stream("decoder")[4])
+    assert found["decoder.logits"].argmax(-1).tolist() == trace.candidate_ids[:, 0].tolist()
+    with pytest.raises(InterventionError, match="unknown site 'encoder.residual'; sites of this model are"):
+        reading_activations(loaded, TEXT, ["encoder.residual"])
+
+
+@pytest.mark.parametrize("choices", [{"attention": "local", "block": 4}, {"attention": "compressed", "stride": 3}])
+def test_trace_needs_full_attention(loaded, choices):
+    config = decoder_only(vocabulary=loaded.tokenizer.size, d_model=16, heads=2, layers=1, d_ff=8, **choices)
+    other = replace(loaded, model=build(config).eval())
+    with pytest.raises(InterventionError, match=f"{choices['attention']} attention cannot be traced: choose"):
+        trace_reading(other, TEXT)
+    message = "local attention cannot be read" if choices["attention"] == "local" else "cannot be traced"
+    with pytest.raises(InterventionError, match=message):
+        reading_activations(other, TEXT, ["decoder.outputs"])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -50,10 +50,13 @@ class TraceRun(TranslatorRun[Trace]):
     def compute(self, runs: Translator) -> Trace:
         return self.with_hooks(runs, {})
 
-    def with_hooks(self, runs: Translator, hooks: HookFunctions) -> Trace:
-        """Compute the trace while `hooks`, functions by site, read and change the model's values."""
+    def with_hooks(self, runs: Translator, hooks: HookFunctions, record: Recorder | None = None) -> Trace:
+        """Compute the trace while `hooks`, functions by site, read and change the model's values.
+
+        `record` also receives the values of the pass that reads the translation.
+        """
         given = None if self.target is None else given_target(runs.tokenizer, self.target, self.text)
-        encoded = runs.encode(self.text, self.interventions, Recorder(details=self.details), hooks)
+        encoded = runs.encode(self.text, self.interventions, record or Recorder(details=self.details), hooks)
         if given is None:
             translation = encoded.decode(GREEDY)
             given = translation.text, translation.tokens

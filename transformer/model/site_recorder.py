@@ -1,0 +1,65 @@
+"""Records the values at chosen sites in a run on one text, and computes gradients at them."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.config import TransformerConfig
+from transformer.errors import InterventionError
+from transformer.model.recorder import Recorder
+from transformer.values.kinds import Kind
+from transformer.values.sites import OUTSIDE_LAYERS, SITES, check_sites, split_site
+
+
+class SiteRecorder(Recorder):
+    """Recorder that also keeps the values at the given sites, after all edits and hooks.
+
+    Args:
+        names: names of sites, each with or without a layer.
+        config: configuration of the model.
+
+    Raises:
+        InterventionError: the model has no such site, or has local attention, which computes each block as a text.
+    """
+
+    def __init__(self, names: Iterable[str], config: TransformerConfig) -> None:
+        super().__init__(details=False)
+        self.names = tuple(names)
+        check_sites(self.names, config)
+        if config.attention == "local":
+            raise InterventionError("The values of local attention cannot be read: choose a model with full attention.")
+        self._tensors: dict[str, list[Tensor]] = {split_site(name)[0]: [] for name in self.names}
+
+    def store(self, kind: Kind, name: str, x: Tensor) -> Tensor:
+        super().store(kind, name, x)
+        if (site := f"{kind}.{name}") in self._tensors:
+            if torch.is_grad_enabled():
+                # The parameters of a loaded model need no gradients, and a hook may return one tensor in every layer.
+                x = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
+            self._tensors[site].append(x)
+        return x
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The recorded values by name: [L, ...], or [...] for one layer and outside the layers; read-only, float32."""
+        return self._by_name(self._tensors)
+
+    def gradients(self, y: Tensor) -> dict[str, np.ndarray]:
+        """The gradient of the number y with respect to the recorded values, in the form of `arrays`.
+
+        The run must have been outside of `torch.inference_mode`. If y does not depend on a value, its gradient is 0.
+        """
+        tensors = [x for layers in self._tensors.values() for x in layers]
+        found = iter(torch.autograd.grad(y, tensors, materialize_grads=True))
+        return self._by_name({site: [next(found) for _ in layers] for site, layers in self._tensors.items()})
+
+    def _by_name(self, tensors: dict[str, list[Tensor]]) -> dict[str, np.ndarray]:
+        arrays = {}
+        for name in self.names:
+            site, layer = split_site(name)
+            x = torch.cat(tensors[site][int(layer) :][:1] if layer else tensors[site])  # L x [1, ...] -> [L, ...]
+            array = (x if name in SITES and not name.endswith(OUTSIDE_LAYERS) else x[0]).detach().float().cpu().numpy()
+            array.flags.writeable = False
+            arrays[name] = array
+        return arrays
