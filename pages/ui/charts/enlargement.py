@@ -46,7 +46,9 @@ def enlarge(chart: OneChart) -> OneChart:
                 part["tickCount"] = TICKS
         elif isinstance(part, alt.Legend):
             part["labelLimit"] = part["titleLimit"] = MAX_LABEL_LENGTH
-            part["offset"], part["padding"], part["rowPadding"] = 2, 0, 0
+            part["padding"], part["rowPadding"] = 0, 0
+            if part._get("offset") is alt.Undefined:
+                part["offset"] = 2
             if part._get("columns") is not alt.Undefined:
                 # The number of legend columns may be a Vega expression instead of an integer.
                 part["columns"] = 1 if part["columns"] == 1 else 2

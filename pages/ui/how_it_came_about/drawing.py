@@ -32,9 +32,11 @@ MARGIN = 0.7
 # LABEL is the width in pixels of a node with a label such as "5.6" beside it. In charts with fewer than NARROW pixels,
 # the legend has two columns.
 LABEL, NARROW = 32, 500
+# Distance of the legend from the chart, which leaves room for the labels of tokens in a large font, in pixels.
+OFFSET = 20
 FOR, AGAINST = "for", "against"
 # Axis title that explains the labels of heads.
-LABELS = "layer (5.6: head 6 of layer 5)"
+LABELS = "layer (5.6 or 6: head 6 of layer 5)"
 # Column titles of effects in logits. An effect is the amount that a path adds, and that cutting the path removes.
 PREDICTED_EFFECT, MEASURED_EFFECT = "adds, predicted", "adds, measured"
 
@@ -116,8 +118,6 @@ def graph_chart(
     )
     colours = [PALETTE["heads"][at] for at in (6, 0, 2, 3, 5, 4, 1)]
     places = {"token": 1, "biases": 1, "prediction": 2}
-    xs, ys = nodes.x.to_numpy(), nodes.y.to_numpy()
-    near = np.equal.outer(ys, ys) & (np.abs(np.subtract.outer(xs, xs)) < 1.5 * NODE_SPACING)
     # Token and bias nodes have no incoming edges, so their values are not sums.
     marks = alt.Chart(
         nodes.assign(
@@ -129,7 +129,6 @@ def graph_chart(
                 )
             ],
             end=[places.get(group, 0) for group in nodes.group],
-            in_row=near.sum(axis=1) > 1,
         )
     ).encode(x=across, y=up)
     points = marks.mark_point(filled=True, size=150, opacity=1).encode(
@@ -137,6 +136,7 @@ def graph_chart(
             "group",
             dict(zip(GROUPS, colours, strict=True)),
             symbolLimit=0,
+            offset=OFFSET,
             columns=alt.expr(f"width < {NARROW} ? 2 : 7"),
         ),
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
@@ -144,14 +144,17 @@ def graph_chart(
     )
     below = marks.transform_filter("datum.end == 1").mark_text(dy=17, fontSize=13)
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
-    # Labels in a row of heads are upright if neighbouring heads are closer than LABEL.
+    # If neighbouring heads are closer than LABEL, the label of a head is only its number, and feed-forward layers have
+    # none. The axis has the layers.
     close = f"{NODE_SPACING / (nodes.x.max() - nodes.x.min() + 2 * MARGIN)} * width < {LABEL}"
-    beside = (
-        marks.transform_filter("datum.end == 0")
-        .mark_text(dx=9, align="left", fontSize=11)
-        .encode(angle=alt.AngleValue(0, condition={"test": f"datum.in_row && {close}", "value": 270}))
+    label = (
+        f"datum.end > 0 || !({close}) ? datum.short : datum.group == 'feed-forward' ? '' : split(datum.short, '.')[1]"
     )
-    names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
+    beside = marks.transform_filter("datum.end == 0").mark_text(dx=9, align="left", fontSize=11)
+    names = (
+        each.encode(text=alt.Text(value=alt.expr(label)), color=alt.value("currentColor"))
+        for each in (below, above, beside)
+    )
     unseen = _unattached_labels(graph, pruned, question, across, up)
     return (
         layer_charts(lines, points, *names, unseen)

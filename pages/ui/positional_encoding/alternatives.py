@@ -62,7 +62,11 @@ def show_alternatives() -> None:
                 continue
             values, name = alternative
             show_pairs(
-                values, name, key=f"positions_other_{number}", alt=f"{title}: {span} by {span} positions.", height=340
+                values,
+                name,
+                key=f"positions_other_{number}",
+                description=f"{title}: {span} by {span} positions.",
+                height=340,
             )
             show_numbers(
                 frame(values, None, None, corner="position", first=(1, 1)), f"positions_other_numbers_{number}"
@@ -176,4 +180,4 @@ def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
     names = list(dict.fromkeys(table["positions"]))
     legend = alt.Legend(title=None, columns=4, **LEGEND)
     lines = alt.Chart(table).mark_line().encode(color=alt.Color("positions:N", sort=names, legend=legend))
-    return over_offset(lines, value, height=300, tooltip=["positions:N"])
+    return over_offset(lines, value, height=300, tooltip=["positions:N"], zero=True)

@@ -56,7 +56,7 @@ def _show_offsets(table: np.ndarray) -> None:
                 values,
                 name,
                 key=f"positions_{name}",
-                alt=f"{title} of {length} by {length} positions: equal along the diagonals.",
+                description=f"{title} of {length} by {length} positions: equal along the diagonals.",
                 height=380,
             )
         with place:
@@ -93,7 +93,7 @@ def _show_offsets(table: np.ndarray) -> None:
 def offset_chart(offsets: Offsets, name: str) -> alt.Chart:
     """Return a line chart of the mean value by offset."""
     table = pd.DataFrame({"offset": offsets.offsets, "value": offsets.mean})
-    return over_offset(alt.Chart(table).mark_line(point=len(offsets.offsets) <= 64), name, height=220)
+    return over_offset(alt.Chart(table).mark_line(point=len(offsets.offsets) <= 64), name, height=220, zero=False)
 
 
 def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:

@@ -10,26 +10,26 @@ from pages.ui.charts.matrix import AXIS
 from pages.ui.components.save_as import show_plotly
 
 
-def show_pairs(values: np.ndarray, name: str, *, key: str, alt: str, height: int) -> None:
+def show_pairs(values: np.ndarray, name: str, *, key: str, description: str, height: int) -> None:
     """Show one value for every pair of positions as a map.
 
     Args:
         values: [P, P].
         name: what the values are, such as "dot product".
         key: the key of the figure on the page.
-        alt: the description of the figure.
+        description: the description of the figure.
         height: the height in pixels.
     """
     titles = "position", "other position"
     show_plotly(
         heatmap(values, titles=titles, name=name, colours=colours_of(values), first=(1, 1), height=height),
         key=key,
-        alt=alt,
+        alt=description,
         sentence="",
     )
 
 
-def over_offset(lines: alt.Chart, name: str, height: int, tooltip: Sequence[str] = ()) -> alt.Chart:
+def over_offset(lines: alt.Chart, name: str, height: int, tooltip: Sequence[str] = (), *, zero: bool) -> alt.Chart:
     """Return a line chart of the column "value" over the column "offset".
 
     Args:
@@ -37,10 +37,11 @@ def over_offset(lines: alt.Chart, name: str, height: int, tooltip: Sequence[str]
         name: the title of the vertical axis.
         height: the height in pixels.
         tooltip: columns to show in the tooltip in addition to offset and value.
+        zero: whether the vertical axis always includes 0.
     """
     axis = alt.Axis(grid=False, **AXIS)
     return lines.encode(
         x=alt.X("offset:Q", title="offset between the two positions", scale=alt.Scale(nice=False), axis=axis),
-        y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(**AXIS)),
+        y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=zero), axis=alt.Axis(**AXIS)),
         tooltip=[*tooltip, "offset:Q", alt.Tooltip("value:Q", format=".4f", title=name)],
     ).properties(height=height)

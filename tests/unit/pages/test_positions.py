@@ -1,8 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from pages.ui.positional_encoding.addition import norm_chart, norm_table
-from pages.ui.positional_encoding.alternatives import learned_products
+from pages.ui.positional_encoding.alternatives import alternatives_chart, learned_products
 from pages.ui.positional_encoding.curves import curves, wave_table
 from pages.ui.positional_encoding.shuffle import moved_tokens, shuffle
 from pages.ui.positional_encoding.shuffled_text import NO_POSITIONS, describe_ratio
@@ -19,6 +20,11 @@ def test_position_curves_match_the_positional_encoding():
         np.testing.assert_array_equal(line.y, column)
     assert [line.name for line in figure.data] == ["dimension 4", "dimension 5", "dimension 6", "dimension 7"]
     assert [shape.x0 for shape in figure.layout.shapes] == [2, 3]
+
+
+def test_chart_of_alternatives_always_includes_0():
+    table = pd.DataFrame({"offset": [0, 1], "value": [5.0, 6.0], "positions": "head 1"})
+    assert alternatives_chart(table, "bias").to_dict()["encoding"]["y"]["scale"]["zero"] is True
 
 
 def test_table_lists_wavelengths_and_functions_of_dimensions():
