@@ -52,7 +52,7 @@ class Record:
 
     @classmethod
     def _fields(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Map the values in a file to field names. Subclasses with other names in the file override this method."""
+        """Return a file's values by field name. Subclasses whose files use other names override this method."""
         return values
 
 

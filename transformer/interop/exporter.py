@@ -63,8 +63,8 @@ def export_huggingface(model: Path, output: Path) -> None:
             )
         if config.norm == "pre":
             raise CheckpointError(
-                f"The model in {model} normalises before each sub-layer (pre-norm), but Hugging Face's Marian only "
-                "after it: this model cannot be exported."
+                f"The model in {model} normalises before each sub-layer (pre-norm), but Hugging Face's Marian "
+                "normalises only after it (post-norm): this model cannot be exported."
             )
         with write_errors_explained(output):
             for name, document in _settings(checkpoint).items():

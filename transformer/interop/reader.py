@@ -31,8 +31,9 @@ from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
 # Advice for models whose weights exist only as a pickle file.
-READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
-# Size limits, larger than all existing models, so that an invalid config.json cannot make the import use up all memory.
+READ_PICKLE = "use --allow-pickle-weights, which reads only the weights"
+# Size limits, larger than all existing models. Without them, an invalid config.json could make the importer use up all
+# memory.
 MAX_SIZES = {
     "d_model": 8192,
     "encoder_layers": 64,

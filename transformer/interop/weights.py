@@ -113,7 +113,7 @@ def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int,
     notes.append(
         "The positions come from the file, because they differ from the formula."
         if tables
-        else "The positions are stored as a table, because the formula here supports only even widths."
+        else "The positions are stored as a table, because this program's formula supports only even widths."
     )
     return {
         f"{ours}_positions.table": tables.get(stack, formula).clone()

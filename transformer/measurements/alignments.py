@@ -134,7 +134,9 @@ class GoldAlignments:
         for text in line.split():
             match = LINK.fullmatch(text)
             if match is None:
-                raise ValueError(f"{self._path}, line {number}: {text!r} is not a link such as 0-0, or 0?0 if possible")
+                raise ValueError(
+                    f"{self._path}, line {number}: {text!r} is not a link such as 0-0 (sure) or 0?0 (possible)"
+                )
             link = int(match[1]) - self._first, int(match[3]) - self._first
             (sure if match[2] == "-" else possible).add(link)
         return sure, possible

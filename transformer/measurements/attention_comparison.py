@@ -127,7 +127,7 @@ def _train(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
         try:
             total, _ = steps.take(step, [batch], batch.tokens)
         except DivergedError as error:
-            raise ValueError(f"the training diverged at step {step + 1}: start again with other --steps") from error
+            raise ValueError(f"the training diverged at step {step + 1}: choose a different --steps") from error
         if (step + 1) % LOG_STEPS == 0:
             log.info("step %d: %.3f", step + 1, total / batch.tokens)
 

@@ -18,9 +18,9 @@ from transformer.values.kinds import KINDS, Kind
 
 BOOTSTRAP_DRAWS = 2000
 BOOTSTRAP_SEED = 0
-# Ends of the 95% confidence interval, as percentiles.
+# Percentiles at the ends of the 95% confidence interval.
 INTERVAL = (2.5, 97.5)
-# Description of the confidence interval in files.
+# Description of the confidence interval that files contain.
 BOOTSTRAP = f"95 % percentile bootstrap over sentences, {BOOTSTRAP_DRAWS} draws, seed {BOOTSTRAP_SEED}"
 # Fields that have one value per attention kind.
 BY_KIND = ("measured", "estimated", "magnitude")

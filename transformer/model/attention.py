@@ -34,7 +34,7 @@ class AttentionContext(NamedTuple):
         mask: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything. In
             local attention, the mask covers a single block; in compressed attention, its columns are merged keys.
         relative: the positional encoding's effect on queries, keys and scores; None for no effect.
-        hooks: change and record the values that the layer computes.
+        hooks: hooks that change and record the layer's values.
     """
 
     mask: Tensor | None = None
@@ -58,13 +58,13 @@ def scaled_dot_product_attention(
     """Compute softmax(Q K^T / sqrt(K)) V ("Attention Is All You Need", section 3.2.1, equation 1).
 
     Args:
-        query: [..., T, K].
-        key: [..., S, K].
-        value: [..., S, K].
+        query: queries Q, [..., T, K].
+        key: keys K, [..., S, K].
+        value: values V, [..., S, K].
         mask: bool, broadcastable to [..., T, S]; True if the query can see the key. None allows everything.
-        dropout: rate at which weights are dropped before they multiply the values.
-        relative: adds biases to the scores.
-        hooks: change and record scores, weights and output.
+        dropout: dropout rate of the weights, applied before they multiply the values.
+        relative: relative positions, which add biases to the scores.
+        hooks: hooks that change and record scores, weights and output.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # [..., T, K] x [..., K, S] -> [..., T, S]
     if relative is not None:

@@ -33,7 +33,7 @@ def _works(device: str) -> bool:
     try:
         return torch.ones(1, device=device).add(1).item() == 2
     except (RuntimeError, AssertionError) as error:
-        # A device without free memory works; loading the model then reports the missing memory.
+        # A device without free memory counts as working. Loading the model reports the lack of memory.
         return "out of memory" in str(error).lower()
 
 

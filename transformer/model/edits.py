@@ -173,7 +173,7 @@ def edits_of(
     Args:
         interventions: one per text.
         config: configuration of the model.
-        replacement: computes the outputs for the modes "mean" and "resample", and the vectors of patches.
+        replacement: object that computes the outputs for the modes "mean" and "resample", and the patches' vectors.
         device: device of the model.
         hooks: as in `Edits`.
 

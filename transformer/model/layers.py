@@ -33,7 +33,7 @@ class LayerContext(NamedTuple):
 
     Attributes:
         self_attention, cross_attention: mask and positions of each attention sub-layer.
-        hooks: change and record the layer's values.
+        hooks: hooks that change and record the layer's values.
     """
 
     self_attention: AttentionContext = NO_CONTEXT

@@ -79,7 +79,7 @@ class PositionalEncoding(nn.Module):
         return None if self.slopes is None else RelativePositions(self.slopes)
 
     def _numbers(self, length: int) -> dict[str, np.ndarray | None]:
-        """All computed tables by name; None for a table that this encoding does not use."""
+        """Return all computed tables by name; None for a table that this encoding does not use."""
         angles = self.encoding.angles(length, self.config.d_head)
         return {
             "table": self.encoding.table(length, self.config.d_model),

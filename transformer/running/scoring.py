@@ -101,7 +101,7 @@ def score(
         else log_probs_of(model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits())[0]
     )
     probs = baseline.exp()
-    # A token with probability 0 contributes nothing: clamping avoids NaN from zero times minus infinity.
+    # Clamp the log-probabilities, because zero times minus infinity would be NaN for tokens with probability 0.
     own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
     chunks: list[tuple[Tensor, ...]] = []
     read = (log_probs[None] for log_probs in known[1:])

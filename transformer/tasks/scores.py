@@ -15,7 +15,7 @@ SCORES = {
     "diagonal": "attention to the position as far from the beginning as the query",
     "mirror": "attention to the position as far from the end as the query is from the beginning",
     "prefix_match": "attention to what followed the query's symbol elsewhere",
-    "entropy": "how spread a query's attention is, nats",
+    "entropy": "how spread out a query's attention is, nats",
 }
 
 

@@ -78,12 +78,12 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
         raise ValueError(f"{ONE_FILE} has a normalizer, but only tokenizers without one can be read")
     cutting = document.get("pre_tokenizer")
     if not isinstance(cutting, dict) or (cutting.get("type"), cutting.get("use_regex", True)) != ("ByteLevel", True):
-        raise ValueError(f"the pre_tokenizer in {ONE_FILE} is not GPT-2's, ByteLevel with its pattern")
+        raise ValueError(f"the pre_tokenizer in {ONE_FILE} is not GPT-2's (ByteLevel with its default pattern)")
     ids, merges, added = model.get("vocab"), model.get("merges"), document.get("added_tokens") or []
     if not isinstance(ids, dict) or any(type(number) is not int or number < 0 for number in ids.values()):
         raise ValueError(f"vocab in {ONE_FILE} is not a JSON object with an id for every token")
     if not isinstance(merges, list) or not isinstance(added, list):
-        raise ValueError(f"{ONE_FILE} lacks the list of merges or of added_tokens")
+        raise ValueError(f"merges or added_tokens in {ONE_FILE} is not a list")
     tokens = dict(read_token(each, each.get("id") if isinstance(each, dict) else None, ONE_FILE) for each in added)
     return ByteVocabulary(
         ONE_FILE, ids, tuple(_pairs(merges)), tokens, cutting.get("add_prefix_space") is True, symbols
@@ -95,7 +95,7 @@ def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(token, str) for token in pair):
-            raise ValueError(f"merge {number} in {ONE_FILE} is not two tokens")
+            raise ValueError(f"merge {number} in {ONE_FILE} does not consist of two tokens")
         yield pair[0], pair[1], f"merge {number} in {ONE_FILE}"
 
 
@@ -109,5 +109,5 @@ def _lines(content: bytes) -> Iterator[tuple[str, str, str]]:
             continue
         pair = line.rstrip("\r").split(" ")
         if len(pair) != 2:
-            raise ValueError(f"line {number} of {MERGES} is not two tokens")
+            raise ValueError(f"line {number} of {MERGES} does not consist of two tokens")
         yield pair[0], pair[1], f"line {number} of {MERGES}"

@@ -70,7 +70,7 @@ class Tokenizer:
         ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if ids != (PAD, UNKNOWN, START, END):
             raise ValueError(
-                f"the vocabulary numbers <pad>, <unk>, <s>, </s> as {ids} instead of {(PAD, UNKNOWN, START, END)}: "
+                f"the vocabulary gives <pad>, <unk>, <s>, </s> the ids {ids} instead of {(PAD, UNKNOWN, START, END)}: "
                 "train it with `python -m transformer.training prepare`"
             )
         everything = list(range(self.size))

@@ -14,7 +14,7 @@ from transformer.values.tokens import Role, Token
 SPACE_MARK = "▁"
 # Spelling of a byte token, such as "<0xF0>".
 BYTE = re.compile("<0x([0-9A-F]{2})>")
-# Visible signs for white space, in texts and in token spellings.
+# Visible characters that replace white space in texts and token spellings.
 VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}

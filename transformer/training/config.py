@@ -8,7 +8,7 @@ from transformer.config import CHOICES, TransformerConfig, decoder_only
 
 # Largest integer setting, so that seeds computed from a setting and a step number fit into torch's 64 bits.
 MAX_INTEGER = 2**31 - 1
-# Ten times the depth of the deepest known models. In deeper and
+# Ten times the depth of the deepest known models. In deeper,
 # narrow models, Python objects need more memory than the weights.
 MAX_LAYERS = 1_000
 # Largest learning rate. Muon multiplies the rate by the square root

@@ -92,7 +92,7 @@ class RunFolder:
         except FileNotFoundError:
             raise ValueError(f"there is no file {path}: {again}") from None
         if fingerprint != tokenizer.fingerprint:
-            raise ValueError(f"{path} was prepared with another vocabulary than {self.path / VOCABULARY}: {again}")
+            raise ValueError(f"{path} was prepared with a vocabulary other than {self.path / VOCABULARY}: {again}")
         return data
 
     def save_data(self, name: DataName, data: TokenData | Contexts, tokenizer: Tokenizer) -> None:

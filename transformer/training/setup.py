@@ -92,7 +92,8 @@ def training_setup(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig)
     train, validation = (folder.data(name, tokenizer) for name in ("train", "validation"))
     if type(train) is not type(validation):
         raise ValueError(
-            f"the data in {folder.path} is for two types of models: run `prepare --run {folder.path}` again"
+            f"the training and validation data in {folder.path} are for different types of models: run "
+            f"`prepare --run {folder.path}` again"
         )
     return TrainingSetup(train, validation, tokenizer, config)
 

@@ -216,7 +216,9 @@ class Trainer:
 
     def _diverged(self, what: str) -> DivergedError:
         saved = self.folder.state()
-        checkpoint = f"its last checkpoint is of step {saved.progress['step']}" if saved else "it has no checkpoint yet"
+        checkpoint = (
+            f"its last checkpoint is from step {saved.progress['step']}" if saved else "no checkpoint exists yet"
+        )
         return DivergedError(
             f"training has diverged: {what}; {checkpoint}. Train in another folder with a lower --learning-rate or a "
             "longer --warmup"

@@ -65,7 +65,7 @@ def tokens_of(
     Args:
         tokens: tokens as spelled in their vocabulary ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Token`
             objects. If no token has such a mark, each token counts as a word.
-        text: text that the offsets or the tokens' spans refer to; None to join the tokens to a text.
+        text: text that the offsets or the tokens' spans refer to; None builds the text from the tokens.
         offsets: character span [start, end) of each token in the text, like `offset_mapping` from Hugging Face; an
             empty span for a special token.
         roles: role of each token, "" for ordinary text; None to derive the roles from the spelling.

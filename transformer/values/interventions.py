@@ -103,7 +103,7 @@ class Interventions:
                     f"The gate of {head_name(head)} is {gate:g}: the mode {self.mode} accepts 0 to {most:g}."
                 )
         if not all(isinstance(number, int) and number >= 0 for number in (self.seed, self.draw)):
-            raise InterventionError(f"Seed and draw are {self.seed!r} and {self.draw!r}: pass integers from 0.")
+            raise InterventionError(f"Seed and draw are {self.seed!r} and {self.draw!r}: pass non-negative integers.")
         gates = [(head, gate) for head, gate in gates if gate != 1]
         if not (gates and self.mode == "resample"):
             self._set(seed=0, draw=0)

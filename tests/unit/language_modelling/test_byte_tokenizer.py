@@ -231,7 +231,7 @@ def written(ids):
         (lambda files: files.update({"merges.txt": b"\xff\xfe"}), "merges.txt is damaged, or is not text in UTF-8"),
         (
             lambda files: files.update({"merges.txt": b"#version: 0.2\na b c\n"}),
-            "line 2 of merges.txt is not two tokens",
+            "line 2 of merges.txt does not consist of two tokens",
         ),
         (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt has the token 'qqq'"),
     ],

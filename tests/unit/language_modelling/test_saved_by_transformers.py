@@ -253,7 +253,10 @@ UNREADABLE = {
     ),
     "a normalizer": (tokenizer_file(normalizer={"type": "NFC"}), "tokenizer.json has a normalizer"),
     "suffixes": (model_of(end_of_word_suffix="</w>"), "end_of_word_suffix in tokenizer.json is '</w>'"),
-    "a merge of three": (model_of(merges=[["a", "b", "c"]]), "merge 1 in tokenizer.json is not two tokens"),
+    "a merge of three": (
+        model_of(merges=[["a", "b", "c"]]),
+        "merge 1 in tokenizer.json does not consist of two tokens",
+    ),
     "a merge of nothing": (model_of(merges=["q qqq"]), "merge 1 in tokenizer.json has the token 'qqq'"),
     "ids that are none": (model_of(vocab={"a": "0"}), "vocab in tokenizer.json is not a JSON object with an id"),
     "ids with a gap": (model_of(vocab={"a": 5}, merges=[]), "must give its 2 tokens the ids 0 to 1"),

@@ -104,7 +104,7 @@ def test_mixed_translator_and_language_model_data_is_rejected(run, prepared, tmp
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(pairs, **files, start=prepared)
     (run / "validation.safetensors").write_bytes((pairs / "validation.safetensors").read_bytes())
-    with pytest.raises(ValueError, match="is for two types of models: run `prepare"):
+    with pytest.raises(ValueError, match="are for different types of models: run `prepare"):
         trainer(run)
 
 

@@ -64,7 +64,7 @@ class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
     """
 
     def compute(self, runs: Translator) -> TracedTranslation:
-        # The logit lens needs the residual stream.
+        # Record details, because the logit lens needs the residual stream.
         encoded = runs.encode(self.text, self.interventions, Recorder(details=True))
         translation = encoded.decode(self.settings, self.prefix, self.suppressed, capture=True)
         trace, _ = encoded.reader.read(translation.text, translation.tokens)
