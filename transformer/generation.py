@@ -17,7 +17,7 @@ class Generation:
         max_length: maximum number of tokens, including the start symbol; None for no limit.
         max_new_tokens: maximum number of tokens, without the start symbol; has priority over `max_length`.
         suppress_tokens: token ids that are never written.
-        begin_suppress_tokens: token ids that are not written first, or right after a forced first token.
+        begin_suppress_tokens: ids that must not be the first token, or the second if the first is forced.
         bad_words_ids: token sequences that are never written.
         forced_eos_token_id: id of the token to write when a text reaches the maximum length.
         early_stopping: when beam search ends. True: once there are as many finished hypotheses as beams. False: once

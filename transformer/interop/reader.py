@@ -86,8 +86,8 @@ def read_folder(
         tie: whether to replace an embedding that differs from the one that config.json ties it to. If False, such a
             difference is an error.
         revisions: whether the user can request another revision; if so, error messages suggest one.
-        languages: source and target codes for texts that name no language, in a model with language tokens; None means
-            the folder's language.
+        languages: source and target codes for texts without a language code, in a model with language tokens; None
+            means the folder's language.
 
     Raises:
         CheckpointError: the model is unsupported, or a file is missing, damaged or inconsistent with another file.

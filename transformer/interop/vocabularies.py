@@ -43,7 +43,10 @@ class _Settings:
         self.forced = self._ids("forced_bos_token_id", (place,))
 
     def ids(self, key: str) -> Sequence[int]:
-        """Return the ids under a key. generation_config.json has priority for decoding settings, else config.json."""
+        """Return the ids under a key.
+
+        For decoding settings, generation_config.json has priority over config.json; for other settings, the reverse.
+        """
         return self._ids(key, self._places if key in DECODING_SETTINGS else self._places[::-1])
 
     def _ids(self, key: str, places: Sequence[tuple[str, Mapping[str, Any]]]) -> Sequence[int]:
@@ -77,7 +80,7 @@ def read_vocabulary(
         family: family of the model.
         settings, generation: contents of config.json and generation_config.json.
         rows: numbers of rows in the source embedding and the target embedding.
-        languages: source and target codes for texts that name no language; None means the folder's language.
+        languages: source and target codes for texts without a language code; None means the folder's language.
         notes: list to which the importer's decisions are appended, one sentence each.
 
     Returns:
@@ -271,7 +274,7 @@ def _ids_by_token(model: bytes, family: Family) -> dict[str, int]:
 
 
 def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:
-    """Add tokens that other files in the folder list to vocab.json, if the model has embedding rows for them."""
+    """Add to vocab.json the tokens listed in other files of the folder, if the model has embedding rows for them."""
     ids = read_ids(content, IDS)
     more = {token.content: number for number, token in sorted(added.items()) if len(ids) <= number < rows}
     if not more:

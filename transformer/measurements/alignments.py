@@ -143,7 +143,7 @@ class GoldAlignments:
 
 
 def _links_of_rows(rows: Iterable[re.Match[str]]) -> list[tuple[Links, Links]]:
-    """Return (sure links, possible links) for each sentence pair; both are empty for a pair that no row names."""
+    """Return (sure links, possible links) for each sentence pair; both are empty for a pair without rows."""
     found: dict[int, tuple[Links, Links]] = {}
     for row in rows:
         pair, *link = (int(group) - 1 for group in row.groups()[:3])

@@ -1,8 +1,8 @@
 """Starts workers that measure a corpus: processes on this machine, or tasks on a Ray cluster.
 
 On a cluster, each part of the file is a Ray task (https://docs.ray.io/en/latest/ray-core/tasks.html). Ray Data is not
-used, for two reasons. The saved state covers the file up to a line, so results must arrive in file order. And the file
-should not be read further ahead than the workers need.
+used, for two reasons. First, the saved state covers the file up to a line, so results must arrive in file order.
+Second, the file should not be read further ahead than the workers need.
 """
 
 import multiprocessing
@@ -78,7 +78,7 @@ def cluster_workers(address: str, work: Work, device: str) -> Iterator[tuple[Sub
 def _interrupt_blocked() -> Iterator[None]:
     """Block SIGINT (Ctrl-C), so that worker processes started in this context do not receive it during their imports.
 
-    Without this, Ctrl-C during a worker's imports would print a traceback. Workers unblock SIGINT in
+    Otherwise, Ctrl-C during a worker's imports would print a traceback. Workers unblock SIGINT in
     `_exit_with_parent`.
     """
     if not hasattr(signal, "pthread_sigmask"):

@@ -1,4 +1,4 @@
-"""Matches the heads of two translators over many sentences, and compares the result with two null models."""
+"""Matches two translators' heads over many sentences, and compares the result with shuffled and random heads."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext,
     """Return the output of `scaled_dot_product_attention`, computed by torch's fused kernel if possible and faster.
 
     The kernel returns neither scores nor weights, so it is not used if these are changed or recorded, or if positions
-    are relative. In training on a CPU, its backward pass is slower.
+    are relative. It is not used for training on a CPU either, because its backward pass is slower there.
     """
     mask, relative, hooks = context
     query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)

@@ -7,7 +7,7 @@ from transformer.model.kv_cache import KeysAndValues
 
 
 class Compression(nn.Module):
-    """Merges every `stride` keys into one, and likewise the values.
+    """Merges every `stride` keys into one key, and every `stride` values into one value.
 
     Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3, "memory-compressed attention",
     uses a convolution with kernel width 3 and stride 3. The paper does not say whether the convolution mixes heads.

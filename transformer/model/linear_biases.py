@@ -43,5 +43,5 @@ def distance_biases(slopes: np.ndarray, length: int) -> np.ndarray:
 
 
 def _geometric(heads: int) -> np.ndarray:
-    """Return the slopes [H] if the number of heads is a power of two."""
+    """Return the slopes [H] for a number of heads that is a power of two."""
     return 2.0 ** (-8 / heads * np.arange(1, heads + 1))

@@ -13,12 +13,12 @@ from transformer.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Concatenation:
-    """Size of one part of the model, if positions are added to the embeddings and if they are concatenated.
+    """Size of one part of the model, for both ways to combine position vectors with embeddings.
 
     Attributes:
         part: name of the part, as in `parameter_table`.
-        added: number of parameters if positions are added.
-        concatenated: number of parameters if positions are concatenated.
+        added: number of parameters if the vectors are added.
+        concatenated: number of parameters if the vectors are concatenated.
     """
 
     part: str

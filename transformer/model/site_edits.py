@@ -61,7 +61,7 @@ class OutputsEdit:
     They act on each head before the heads are joined, because the output projection mixes the heads.
 
     Attributes:
-        gate: factor of each head's output, [B, H, 1, 1]; None for 1.
+        gate: factor that multiplies each head's output, [B, H, 1, 1]; None for 1.
         offset: added to the output after the gate, [B, H, 1 or P, K], for the first P positions; None for 0.
         patches: outputs from other runs.
         start: position of the first query.

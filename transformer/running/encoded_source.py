@@ -33,7 +33,7 @@ class EncodedSource:
     """An encoded source text, created by `encode`. The methods run the decoder.
 
     Attributes:
-        model: model in evaluation mode; call under `torch.inference_mode()`.
+        model: model in evaluation mode; call the methods under `torch.inference_mode()`.
         vocabulary: the model's vocabulary.
         text: source text.
         tokens: the S source tokens.
@@ -128,7 +128,7 @@ def encode(
     """Run the encoder on a source text.
 
     Args:
-        model: in evaluation mode; call under `torch.inference_mode()`.
+        model: model in evaluation mode; call this function under `torch.inference_mode()`.
         vocabulary: the model's vocabulary.
         text: source text, as returned by `source_text`.
         interventions: interventions to run the model with.

@@ -35,8 +35,8 @@ class Scores:
     Attributes:
         baseline: log-probability of each token without interventions, nats [T].
         log_probs: log-probability of each token in each variant, nats [N, T].
-        kl: Kullback-Leibler divergence KL(p || q) of the distributions p without interventions and q of the variant,
-            nats [N, T].
+        kl: Kullback-Leibler divergence KL(p || q), where p is the distribution without interventions and q the
+            variant's, nats [N, T].
         tvd: total variation distance of p and q, 1/2 sum |p - q|, 0 to 1 [N, T].
         ranks: rank of each token in the variant's distribution [N, T]; 1 is the most likely.
     """
@@ -84,7 +84,7 @@ def score(
     """Score the model's predictions of a translation, without interventions and under every variant.
 
     Args:
-        model: in evaluation mode; call under `torch.inference_mode()`.
+        model: model in evaluation mode; call this function under `torch.inference_mode()`.
         source: source token ids [1, S].
         target: decoder input ids, [1, T].
         predicted: ids of the tokens to predict, [T].
@@ -221,7 +221,7 @@ def _shared_encoder(
 ) -> tuple[Edits, Tensor, Edits]:
     """Return the arguments `encoder_edits`, `encoder_indices` and `edits` of `log_probs_of`.
 
-    Variants with equal changes to the encoder share one encoder row.
+    Variants with equal changes to the encoder share one text in the encoder's batch.
     """
     parts = [variant.encoder_part() for variant in variants]
     runs = list(dict.fromkeys(parts))

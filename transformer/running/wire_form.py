@@ -29,7 +29,7 @@ class _Named(Struct):
 
 
 def write_run(run: Run[Any]) -> Raw:
-    """Serialise a run to JSON; equal runs give identical bytes."""
+    """Serialise a run to JSON; equal runs produce identical bytes."""
     # All fields are written, even those with default values, and sets are sorted.
     return Raw(msgspec.json.encode(_plain(run), order="deterministic"))
 

@@ -34,9 +34,9 @@ class FairLock:
         """Call `compute` in a thread once this run holds the lock.
 
         Args:
-            compute: function to call. Its argument is a function that `compute` calls between steps. That function lets
-                waiting runs go first after TIME_SLICE seconds, and raises DisconnectedError once
-                the client has disconnected.
+            compute: function to call. Its argument is a function that `compute` must call between steps. That function
+                lets waiting runs go first after TIME_SLICE seconds, and raises DisconnectedError once the client has
+                disconnected.
 
         Returns:
             Result of `compute`.

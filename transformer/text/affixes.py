@@ -24,8 +24,7 @@ class Affixes:
         before: ids of the tokens that every source begins with.
         first: ids of the tokens that every translation begins with; unused if `target` is set.
         languages: ids of the language tokens, by language code.
-        source, target: language codes for texts that do not name a language; "" if the source or target has no language
-            token.
+        source, target: language codes for texts without a code; "" if the source or target has no language token.
         code_last: whether the source language token follows the end symbol rather than preceding the text.
         byte_level: whether the vocabulary is a `ByteTokenizer`.
     """

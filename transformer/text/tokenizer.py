@@ -50,7 +50,7 @@ class Tokenizer:
             unigram vocabulary. Bytes have -inf, special tokens 0.
 
     Raises:
-        ValueError: the bytes are not a sentencepiece model, or its special tokens have other ids than PAD, UNKNOWN,
+        ValueError: the bytes are not a sentencepiece model, or its special tokens have ids other than PAD, UNKNOWN,
             START and END.
     """
 

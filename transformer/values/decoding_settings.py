@@ -28,8 +28,8 @@ class DecodingSettings:
         temperature: sampling temperature, MIN_TEMPERATURE to MAX_TEMPERATURE. Values below 1 sharpen the distribution,
             values above 1 flatten it.
         top_k: number of most likely tokens to sample from; 0 means all.
-        top_p: total probability for nucleus sampling, above 0 and at most 1. Only the fewest most likely tokens that
-            reach this total can be sampled.
+        top_p: total probability for nucleus sampling, above 0 and at most 1. Tokens are sampled from the smallest set
+            of most likely tokens that reaches this total.
         seed: random seed for sampling, 0 to MAX_SEED.
 
     Raises:

@@ -141,7 +141,10 @@ class Interventions:
         return not_hidden & np.tri(queries, keys, start, dtype=bool) if causal else not_hidden
 
     def not_hidden(self, kind: Kind, queries: int, keys: int, *, start: int = 0) -> np.ndarray:
-        """Return the mask of the hidden tokens alone, bool [queries, keys]; arguments as in `visible`."""
+        """Return the mask of the hidden tokens, without the causal mask, bool [queries, keys].
+
+        The arguments are as in `visible`.
+        """
         query, key = np.arange(start, start + queries)[:, None], np.arange(keys)[None, :]
         seen = ~np.isin(key, self.hidden_target if kind == "decoder" else self.hidden_source)
         return np.ones((queries, keys), dtype=bool) & (seen if kind == "cross" else seen | (key == query))
