@@ -162,7 +162,10 @@ export class AttentionBrowser extends PaintedComponent {
     return choice;
   }
 
-  /** @param {Partial<Choice>} part */
+  /**
+   * Changes the choice, redraws the figures, and sends the choice to the server.
+   * @param {Partial<Choice>} part
+   */
   change(part) {
     Object.assign(this.choice, part);
     // The text describes the newly chosen head, even if the pointer is on another one.
@@ -174,7 +177,10 @@ export class AttentionBrowser extends PaintedComponent {
     this.synced.send();
   }
 
-  /** @param {number} head */
+  /**
+   * Adds a head to those drawn as lines, or removes it.
+   * @param {number} head
+   */
   toggleHead(head) {
     if (head === this.choice.head) return;
     const { heads } = this.choice;

@@ -39,7 +39,10 @@ export class ChangedAttention extends AttentionBrowser {
     return versions[this.version];
   }
 
-  /** @param {string} version */
+  /**
+   * Shows the run after the change, the run as trained, or their difference.
+   * @param {string} version
+   */
   showVersion(version) {
     this.version = version;
     this.versionControl.box.value = version;

@@ -15,6 +15,7 @@ export const EDIT_KEYS = [
 const STEP = 5;
 
 /**
+ * Runs the action of a key in the editor.
  * @param {AttentionEditor} editor
  * @param {KeyboardEvent} event
  * @returns {boolean} whether the key has an action

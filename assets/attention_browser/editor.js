@@ -58,6 +58,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
+   * Unpacks both runs, and takes over the edits that the server has applied.
    * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
    * @override
    */
@@ -113,7 +114,10 @@ export class AttentionEditor extends ChangedAttention {
     if (hit.row !== undefined && hit.column !== undefined) this.give(100);
   }
 
-  /** @param {Place} hit */
+  /**
+   * Chooses the row or column of a place, or both.
+   * @param {Place} hit
+   */
   choose({ row, column }) {
     this.refused = "";
     const { rows, columns } = this.arranged();
@@ -128,7 +132,10 @@ export class AttentionEditor extends ChangedAttention {
     return pinnedCell(this.selected(super.arranged()));
   }
 
-  /** @param {PointerEvent} event */
+  /**
+   * Starts a drag if the pointer is pressed on a cell that is not masked.
+   * @param {PointerEvent} event
+   */
   press(event) {
     const hit = event.button === 0 ? hitLarge(this, event) : null;
     if (hit?.row === undefined || hit.column === undefined || this.choice.look !== "map") return;
@@ -139,7 +146,10 @@ export class AttentionEditor extends ChangedAttention {
     this.drag = { at: { row: hit.row, column: hit.column }, x: event.offsetX, share: values[cell], moved: false };
   }
 
-  /** @param {number} x */
+  /**
+   * Previews the share that corresponds to the dragged distance.
+   * @param {number} x
+   */
   pull(x) {
     const { drag } = this;
     if (!drag || (!drag.moved && Math.abs(x - drag.x) < CLICK_TOLERANCE)) return;
@@ -176,7 +186,10 @@ export class AttentionEditor extends ChangedAttention {
     return { ...edit, shares: withShare(this.given(edit), this.span(columns[column]), percent) };
   }
 
-  /** @param {Label} label */
+  /**
+   * Returns the positions of a row or column as a span.
+   * @param {Label} label
+   */
   span({ positions }) {
     return /** @type {Span} */ ([positions[0], positions[positions.length - 1]]);
   }
@@ -210,14 +223,20 @@ export class AttentionEditor extends ChangedAttention {
       && one.rows[0] === rows[0] && one.rows[1] === rows[1])?.shares ?? [];
   }
 
-  /** @param {number} percent */
+  /**
+   * Shows the chosen cell with a share, without sending an edit.
+   * @param {number} percent
+   */
   preview(percent) {
     if (this.version !== "after") this.showVersion("after");
     this.pending = this.edited(percent);
     this.draw();
   }
 
-  /** @param {number} percent */
+  /**
+   * Gives the chosen cell a share of its row.
+   * @param {number} percent
+   */
   give(percent) {
     const edit = this.edited(percent);
     if (edit) this.apply(edit);
@@ -243,14 +262,20 @@ export class AttentionEditor extends ChangedAttention {
     this.server.setTriggerValue("edited", `${UNDO} ${Date.now()}`);
   }
 
-  /** @param {Edit} edit */
+  /**
+   * Adds an edit, and shows it until the server answers.
+   * @param {Edit} edit
+   */
   apply(edit) {
     if (this.version !== "after") this.showVersion("after");
     this.pending = edit;
     this.send(withEdit(this.edits, edit));
   }
 
-  /** @param {Edit[]} edits */
+  /**
+   * Sends the whole list of edits to the server.
+   * @param {Edit[]} edits
+   */
   send(edits) {
     this.edits = edits;
     const text = editsText(edits);

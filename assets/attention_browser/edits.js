@@ -23,6 +23,7 @@ const MAX_EDITS = 60;
 const spanText = ([first, last]) => (first === last ? `${first + 1}` : `${first + 1}-${last + 1}`);
 
 /**
+ * Parses a span such as 8-9.
  * @param {string} text
  * @returns {Span}
  */
@@ -31,7 +32,10 @@ function spanOf(text) {
   return [first, last];
 }
 
-/** @param {Edit[]} edits */
+/**
+ * Returns edits as text, as in the URL.
+ * @param {Edit[]} edits
+ */
 export function editsText(edits) {
   return edits.map(({ kind, layer, head, rows, shares }) => {
     const place = [layer, head].map((number) => (number === null ? "all" : number + 1)).join(".");
@@ -41,6 +45,7 @@ export function editsText(edits) {
 }
 
 /**
+ * Parses the text of edits.
  * @param {string} text as the server writes it
  * @returns {Edit[]}
  */

@@ -20,6 +20,7 @@ const PLACEHOLDER = "{{content}}";
 export const FILES = ["CSV", "JSON", HTML];
 
 /**
+ * Saves the figure of an attention browser in the chosen format.
  * @param {AttentionBrowser} browser whose menu was used
  * @param {string} format one of PICTURES or FILES
  * @param {SaveOptions} options

@@ -47,6 +47,7 @@ export function gridGeometry({ layers, heads, queries, keys }, width, withStrip,
 }
 
 /**
+ * Draws the small maps, with the numbers of layers and heads around them.
  * @param {Surface} surface
  * @param {GridGeometry} geometry
  * @param {{ data: KindData, choice: Choice, shades: Colour[], theme: Theme, metric: Metric | null }} figure

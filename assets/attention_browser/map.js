@@ -26,6 +26,7 @@ const CLOSEST_NAMES = 0.9;
  */
 
 /**
+ * Draws the map with its labels, bars and legend.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Figure} figure
@@ -108,6 +109,7 @@ function numbersFit({ cellWidth, cellHeight, smallest }, { values }) {
 }
 
 /**
+ * Writes the weight into each cell.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Arranged} arranged
@@ -128,6 +130,7 @@ function drawNumbers(surface, { left, top, cellWidth, cellHeight, smallest }, ar
 }
 
 /**
+ * Writes the labels of rows and columns, and the titles of the axes.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Figure} figure

@@ -9,8 +9,8 @@ import { LEGEND_BELOW } from "./map_geometry.js";
 /** @import { Figure } from "./map.js" */
 /** @import { MapGeometry } from "./map_geometry.js" */
 
-// A mask has this scale. Its cells are allowed or masked, and its legend has two boxes: BOX is their size, BOXES their
-// distance from the right edge.
+// The scale of a mask, whose cells are either allowed or masked. Its legend has two boxes: BOX is their size, and BOXES
+// is their distance from the right edge.
 const ALLOWED = "allowed";
 const [BOX, BOXES] = [14, 70];
 

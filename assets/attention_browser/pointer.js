@@ -6,7 +6,10 @@ import { hitMap } from "./map_geometry.js";
 /** @import { Place } from "./arrangement.js" */
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
-/** @param {AttentionBrowser} browser */
+/**
+ * Makes an attention browser react to pointer movements and clicks.
+ * @param {AttentionBrowser} browser
+ */
 export function followPointer(browser) {
   const { large, grid } = browser;
   large.onmousemove = (event) => pointAt(browser, hitLarge(browser, event));
@@ -34,6 +37,7 @@ export function hitLarge(browser, { offsetX, offsetY }) {
 }
 
 /**
+ * Redraws the figures if the place under the pointer has changed.
  * @param {AttentionBrowser} browser
  * @param {Place | null} hit
  */
@@ -44,6 +48,7 @@ function pointAt(browser, hit) {
 }
 
 /**
+ * Stores the head under the pointer and the cell in its small map, and redraws the figures.
  * @param {AttentionBrowser} browser
  * @param {ReturnType<typeof hitGrid>} hit
  */

@@ -28,6 +28,7 @@ export const OVERVIEW_HINTS = {
 };
 
 /**
+ * Returns a sentence about the place under the pointer, or else about the pinned rows and columns.
  * @param {Arranged} arranged
  * @param {Place | null} at the place under the pointer
  * @param {Pinned} selected

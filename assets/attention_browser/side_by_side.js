@@ -87,6 +87,7 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
+   * Creates the canvas for a map, which reacts to the pointer.
    * @param {SideMessage} message
    * @returns {Side}
    */
@@ -108,7 +109,10 @@ export class SideBySide extends PaintedComponent {
     return this.lecture ? lectureZoom() : 1;
   }
 
-  /** @param {Place | null} hit */
+  /**
+   * Marks the place under the pointer in all maps.
+   * @param {Place | null} hit
+   */
   point(hit) {
     if (hit?.row === this.hover?.row && hit?.column === this.hover?.column) return;
     this.hover = hit;
@@ -147,6 +151,7 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
+   * Returns the geometry of a map outside lecture mode.
    * @param {Side} side
    * @param {number} width
    */
@@ -155,6 +160,7 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
+   * Draws one of the maps.
    * @param {Surface} surface
    * @param {Side} side
    * @param {MapGeometry} geometry
@@ -204,7 +210,10 @@ export class SideBySide extends PaintedComponent {
     }).join(" · ");
   }
 
-  /** @param {KeyboardEvent} event */
+  /**
+   * Moves the marked cell with the arrow keys, and reads it to screen readers.
+   * @param {KeyboardEvent} event
+   */
   press(event) {
     const step = ARROWS[event.key];
     const side = this.sides.find(({ canvas }) => canvas === event.target);
@@ -221,6 +230,7 @@ export class SideBySide extends PaintedComponent {
 }
 
 /**
+ * Returns the map of a message in the form that the drawing functions expect.
  * @param {SideMessage} message
  * @returns {Arranged}
  */

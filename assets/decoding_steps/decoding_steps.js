@@ -114,7 +114,10 @@ class DecodingSteps extends PaintedComponent {
     return this.translation.steps.slice(0, this.params.step).map(({ id }) => id);
   }
 
-  /** @param {number} step */
+  /**
+   * Pauses playing, and shows a step, limited to those that exist.
+   * @param {number} step
+   */
   go(step) {
     this.player.pause();
     this.view({ step: Math.min(this.translation.count - 1, Math.max(0, step)) });
@@ -132,12 +135,18 @@ class DecodingSteps extends PaintedComponent {
     return true;
   }
 
-  /** @param {number} token */
+  /**
+   * Forces a token at the current step, and decodes again.
+   * @param {number} token
+   */
   take(token) {
     this.decode({ forced: [...this.before(), token] });
   }
 
-  /** @param {number} token */
+  /**
+   * Bans a token from the current step on, or allows it again.
+   * @param {number} token
+   */
   ban(token) {
     const { suppressed } = this.params;
     const others = suppressed.filter((other) => other !== token);
@@ -222,6 +231,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
+   * Writes the tokens, numbers and description of a step.
    * @param {Translation} translation
    * @param {number} step
    */

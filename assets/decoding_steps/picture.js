@@ -12,6 +12,7 @@ import { candidatesOf, probabilityOf, sentenceOfStep } from "./translation.js";
 const STEP_PICTURE = { size: 14, small: 12, line: 20, box: 38, inside: 8, space: 5, gap: 14, bar: 16, name: 120, number: 56 };
 
 /**
+ * Returns a step as a picture: tokens, candidates and attention from top to bottom.
  * @param {Translation} translation
  * @param {StepsParams} params
  * @param {number} width
@@ -65,6 +66,7 @@ function drawTokens(sheet, { labels, weights, direction }, shades, current) {
 }
 
 /**
+ * Draws the candidates of a step, each with a bar for its probability.
  * @param {Sheet} sheet
  * @param {Step} step
  */

@@ -29,6 +29,7 @@ export function candidates({ take, ban, type }) {
     element("h4", {}, "Candidates"), list, covered, form);
 
   /**
+   * Returns the list item of a candidate, with buttons that take or ban it.
    * @param {Candidate} candidate
    * @param {number} index
    * @param {{ id: number, banned: Set<number> }} step
@@ -86,7 +87,10 @@ export function translations({ follow, readElsewhere, release, allow }) {
   const banned = element("p", { class: "banned-tokens" });
   const part = element("div", {}, head, list, forced, banned);
 
-  /** @param {Visited} visited */
+  /**
+   * Returns the list item of a visited translation. A click returns to it.
+   * @param {Visited} visited
+   */
   function translation({ common, own, current, read, how, logProb, count, params, parts }) {
     return element("li", {}, element("button", {
       type: "button", "aria-pressed": String(current), onclick: () => follow(params, parts),

@@ -42,7 +42,10 @@ const PARTS_OF_ONE_STACK = [
   ["generator.", "To the next token", 91, 11],
 ];
 
-/** @param {PartsMessage} data */
+/**
+ * Returns the small drawing, whose boxes are the parts of the model.
+ * @param {PartsMessage} data
+ */
 function partsDrawing({ stages }) {
   const { width, height } = PARTS_BOX;
   const source = "encoder." in stages;
@@ -100,7 +103,10 @@ class Diagram extends Component {
 
   clear = () => this.story.keep(null);
 
-  /** @param {Word | null} word */
+  /**
+   * Stores the word that the user chose, and sends it to the server.
+   * @param {Word | null} word
+   */
   keep(word) {
     this.params = word ?? FIRST_WORD;
     this.synced.send();

@@ -67,6 +67,7 @@ function attentionBox(page, left, top, { title, subtitle, head, map, rows, colum
 }
 
 /**
+ * Returns a link in the form of a bar with a label.
  * @param {string} page
  * @param {string} name
  * @param {number} left
@@ -164,6 +165,7 @@ function again(box) {
 const way = (arrows) => svgElement("g", { class: "way" }, arrows);
 
 /**
+ * Returns all shapes of the large drawing.
  * @param {DrawingMessage} data
  * @param {Places} places
  */
@@ -190,7 +192,7 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
   ];
   const across = writes.tops[1] + ATTENTION / 2;
   const next = writes.top - 56;
-  // In lecture mode, the stacked drawing has no room for it.
+  // In lecture mode, the stacked drawing has no room for this text.
   const direction = large && down ? [] : [svgText("Read upwards ↑", 4, large ? next - 24 : next - 39, "quiet", "start")];
   return [
     arrowHead(), ...direction,

@@ -15,6 +15,7 @@ export function linkBox(page, name, { x, y, width, height }, ...inside) {
 }
 
 /**
+ * Returns a text for a drawing.
  * @param {string} string
  * @param {number} x
  * @param {number} y
@@ -23,7 +24,10 @@ export function svgText(string, x, y, style = "", anchor = "middle") {
   return svgElement("text", { x, y, class: style, "text-anchor": anchor }, string);
 }
 
-/** @param {[number, number][]} places */
+/**
+ * Returns an arrow through the given points.
+ * @param {[number, number][]} places
+ */
 export function arrow(...places) {
   return svgElement("polyline", { class: "arrow", points: places.map((place) => place.join(",")).join(" "),
     "marker-end": "url(#head)" });

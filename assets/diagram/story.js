@@ -73,7 +73,10 @@ export class Story {
     this.select(this.kept);
   }
 
-  /** @param {SideName} side */
+  /**
+   * Returns the words of a sentence as a list for keyboard and pointer.
+   * @param {SideName} side
+   */
   listOf(side) {
     const { words, spoken, language } = this.story[side];
     return element("div", {
@@ -104,6 +107,7 @@ export class Story {
   }
 
   /**
+   * Handles the arrow keys, which choose a word or move between the sentences, and Esc, which clears the choice.
    * @param {SideName} side
    * @param {KeyboardEvent} event
    */
@@ -118,7 +122,10 @@ export class Story {
     event.stopPropagation();
   }
 
-  /** @param {Word | null} word */
+  /**
+   * Chooses a word. It stays chosen when the pointer leaves it.
+   * @param {Word | null} word
+   */
   keep(word) {
     this.kept = word;
     this.select(word);
@@ -126,7 +133,10 @@ export class Story {
     this.spoken.textContent = word ? this.panel.innerText : "";
   }
 
-  /** @param {Word | null} word */
+  /**
+   * Shows the links of a word, which may only be under the pointer.
+   * @param {Word | null} word
+   */
   select(word) {
     this.word = word;
     for (const side of SIDES) {
@@ -255,6 +265,7 @@ export class Story {
   }
 
   /**
+   * Returns the position of a word on the page.
    * @param {SideName} side
    * @param {number} at
    */

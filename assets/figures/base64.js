@@ -1,6 +1,7 @@
 // Encodes bytes as text, and decodes them.
 
 /**
+ * Returns bytes as base64.
  * @param {BlobPart} bytes
  * @returns {Promise<string>}
  */
@@ -13,6 +14,7 @@ export function base64(bytes) {
 }
 
 /**
+ * Returns the bytes that a base64 text encodes.
  * @param {string} text
  * @returns {Uint8Array<ArrayBuffer>}
  */

@@ -83,6 +83,7 @@ export function standalone(drawing, recoloured) {
 }
 
 /**
+ * Writes a style property as an attribute, with its opacity as a separate attribute.
  * @param {Element} copy
  * @param {string} key
  * @param {string} value the computed value

@@ -83,6 +83,7 @@ function hostOf(place) {
 }
 
 /**
+ * Returns the figure with this name that a component has registered, or null.
  * @param {HTMLElement} place
  * @param {string} name
  * @returns {OwnFigure | SVGSVGElement | null}
@@ -143,6 +144,7 @@ async function waitForLayout(place, width) {
 }
 
 /**
+ * Returns a picture of drawings that lie on top of each other.
  * @param {SVGSVGElement[]} drawings of the same size
  * @param {HTMLElement} place
  * @param {Map<string, string>} recoloured

@@ -44,6 +44,7 @@ class PdfWriter {
 }
 
 /**
+ * Returns an SVG document as PDF.
  * @param {Element} root of an SVG document
  * @param {string} title
  * @param {EmbeddedFont[]} fonts
@@ -122,7 +123,10 @@ function inEmbeddedFonts(text, letters) {
   }));
 }
 
-/** @param {SVGTextElement} text */
+/**
+ * Returns an image of a text, in the same place.
+ * @param {SVGTextElement} text
+ */
 function pictureOf(text) {
   const { x, y, width, height } = text.getBBox();
   const style = getComputedStyle(text);

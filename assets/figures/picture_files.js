@@ -8,6 +8,7 @@ import { svgFile } from "./svg_file.js";
 /** @import { Caption, Picture } from "./svg_file.js" */
 
 /**
+ * Saves a picture with its caption in the chosen format.
  * @param {string} format one of PICTURES
  * @param {string} name of the file, without its extension
  * @param {Picture} picture
@@ -29,6 +30,7 @@ export async function savePicture(format, name, picture, caption, options) {
 }
 
 /**
+ * Downloads the content as a file.
  * @param {string} name
  * @param {string} type
  * @param {BlobPart} content

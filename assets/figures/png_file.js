@@ -9,6 +9,7 @@ import { drawWithCaption, svgFile } from "./svg_file.js";
 /** @import { Caption, Picture } from "./svg_file.js" */
 
 /**
+ * Returns a picture with its caption as a PNG file.
  * @param {Picture} picture
  * @param {Caption} caption
  * @param {SaveOptions} options
@@ -90,7 +91,10 @@ async function paint(canvas, root, density) {
   }
 }
 
-/** @param {SVGSVGElement} svg */
+/**
+ * Returns a drawing as an image that is ready to be painted.
+ * @param {SVGSVGElement} svg
+ */
 async function imageOf(svg) {
   const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" }));
   try {

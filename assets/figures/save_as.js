@@ -36,6 +36,7 @@ class SaveAs extends Component {
   }
 
   /**
+   * Saves the figure above this menu.
    * @param {string} format
    * @param {SaveOptions} options
    */

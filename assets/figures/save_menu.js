@@ -51,7 +51,10 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
     });
   }
 
-  /** @param {string} format */
+  /**
+   * Saves the figure or copies the link, and reports success or the error.
+   * @param {string} format
+   */
   async function start(format) {
     said.textContent = "Saving …";
     try {
@@ -65,7 +68,10 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
   return popup(label, "save", contents, reflect);
 }
 
-/** @param {string} text */
+/**
+ * Copies a text to the clipboard.
+ * @param {string} text
+ */
 async function copy(text) {
   if (navigator.clipboard) {
     await navigator.clipboard.writeText(text);

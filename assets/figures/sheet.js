@@ -24,7 +24,10 @@ export class Sheet {
     this.y = gap;
   }
 
-  /** @param {string} text */
+  /**
+   * Adds a text, broken into lines.
+   * @param {string} text
+   */
   write(text, bold = false) {
     for (const each of wrapped(text, this.width, this.size, bold)) {
       const middle = this.y + this.line / 2;
@@ -51,7 +54,10 @@ export class Sheet {
     this.y += high;
   }
 
-  /** @returns {Picture} */
+  /**
+   * Returns everything added so far as a picture.
+   * @returns {Picture}
+   */
   picture(name = "") {
     return {
       geometry: { width: Math.round(this.outer) }, theme: this.theme, end: this.y, name,

@@ -63,6 +63,7 @@ export function drawWithCaption({ geometry: { width }, draw, end, theme }, capti
 }
 
 /**
+ * Returns the root of an SVG document with a picture and its caption.
  * @param {Picture} picture
  * @param {Caption} caption
  * @param {SaveOptions} options

@@ -91,6 +91,7 @@ class HeadGallery extends Component {
   }
 
   /**
+   * Returns the card of an exhibit: title, meaning, head and example sentences.
    * @param {ExhibitCard} exhibit
    * @param {number} number
    */
@@ -102,6 +103,7 @@ class HeadGallery extends Component {
   }
 
   /**
+   * Returns an example sentence as a link, with its words coloured by the head's attention.
    * @param {ExampleCard} example
    * @param {number[]} place
    */
@@ -114,6 +116,7 @@ class HeadGallery extends Component {
   }
 
   /**
+   * Returns a link that opens its page within the session.
    * @param {Destination} to
    * @param {number[]} place sent to the server on a click
    * @param {(Node | string)[]} inside

@@ -14,7 +14,10 @@ export function headNamesOfRow({ kind, heads }, layer) {
   return Array.from({ length: heads }, (_, head) => `${kind}.${layer + 1}.${head + 1}`);
 }
 
-/** @param {Board} board */
+/**
+ * Returns the names of all heads of a board.
+ * @param {Board} board
+ */
 export function headNamesOf(board) {
   return Array.from({ length: board.layers }, (_, layer) => headNamesOfRow(board, layer)).flat();
 }

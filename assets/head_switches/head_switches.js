@@ -95,7 +95,10 @@ class HeadSwitches extends Component {
     }, element("span", { class: "title" }, title), element("span", { class: "off" }), overview)));
   }
 
-  /** @param {string} kind */
+  /**
+   * Opens a board and closes the board that was open.
+   * @param {string} kind
+   */
   openBoard(kind) {
     this.open = kind;
     const names = this.boards.filter((board) => board.kind === kind).flatMap(headNamesOf);
@@ -107,7 +110,10 @@ class HeadSwitches extends Component {
     this.heads().find((head) => head.tabIndex === 0)?.focus();
   }
 
-  /** @param {Board} board */
+  /**
+   * Returns an open board: a switch for each head, and buttons for whole rows and columns.
+   * @param {Board} board
+   */
   board(board) {
     const { kind, title, layers, heads, picture } = board;
     /** @type {(text: string, label: string, names: string[]) => HTMLButtonElement} */
@@ -164,6 +170,7 @@ class HeadSwitches extends Component {
   }
 
   /**
+   * Switches heads on or off, and sends the new state to the server.
    * @param {string[]} names
    * @param {boolean} off
    */
@@ -182,12 +189,18 @@ class HeadSwitches extends Component {
     this.server.setTriggerValue("switched", text);
   }
 
-  /** @param {Set<string>} heads */
+  /**
+   * Returns heads as text, as in the URL.
+   * @param {Set<string>} heads
+   */
   written(heads) {
     return this.boards.flatMap(headNamesOf).filter((name) => heads.has(name)).join(BETWEEN_HEADS) || NO_HEADS;
   }
 
-  /** @param {string} name */
+  /**
+   * Makes a head the current one.
+   * @param {string} name
+   */
   choose(name) {
     this.current = name;
     this.draw();
@@ -220,7 +233,10 @@ class HeadSwitches extends Component {
     this.root.dataset.drawn = "switches";
   }
 
-  /** @returns {HTMLElement[]} */
+  /**
+   * Returns the switches of the open board.
+   * @returns {HTMLElement[]}
+   */
   heads() {
     return [...this.place.querySelectorAll(".head")].filter((head) => head instanceof HTMLElement);
   }

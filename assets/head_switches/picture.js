@@ -42,6 +42,7 @@ export async function switchesPicture(boards, off, width, theme) {
 }
 
 /**
+ * Draws a board with its title and numbers.
  * @param {Surface} surface
  * @param {Board} board
  * @param {HTMLImageElement} image of all its maps

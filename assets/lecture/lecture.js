@@ -113,7 +113,10 @@ class Lecture extends Component {
     }
   }
 
-  /** @param {LectureMessage["code"]} code */
+  /**
+   * Shows the QR code of the page, or closes it.
+   * @param {LectureMessage["code"]} code
+   */
   reflectCode(code) {
     if (!code) {
       this.code.close();
@@ -137,7 +140,10 @@ class Lecture extends Component {
     document.documentElement.classList.toggle("whole-page", !lecture);
   }
 
-  /** @param {LectureAct} act */
+  /**
+   * Sends an action to the server.
+   * @param {LectureAct} act
+   */
   act(act) {
     if (act.what === "leave") this.reflectMode(false);
     if (act.what === "open") leaveSlide();
@@ -166,7 +172,10 @@ class Lecture extends Component {
     this.act({ what: "open", slide: wanted, by });
   }
 
-  /** @param {KeyboardEvent} event */
+  /**
+   * Handles a key, unless it is meant for a control or another dialog.
+   * @param {KeyboardEvent} event
+   */
   press(event) {
     if (!this.data || event.ctrlKey || event.metaKey || event.altKey) return;
     const path = event.composedPath();

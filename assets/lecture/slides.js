@@ -90,13 +90,16 @@ export function slidesDialog(act) {
     // Without slides, the button that adds one gets the focus when the dialog opens.
     add.autofocus = slides.length === 0;
     for (const one of [list, present, start, save]) one.hidden = slides.length === 0;
-    // The URL is relative to the app's URL, which may be below any path.
+    // The URL is relative, because the app's URL may have any path.
     if (message.start) start.href = message.start.startsWith("?") ? `./${message.start}` : message.start;
   };
   return Object.assign(dialog, { reflect });
 }
 
-/** @param {string} text */
+/**
+ * Downloads the list of slides as a text file.
+ * @param {string} text
+ */
 function saveSlides(text) {
   const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   element("a", { href: address, download: "slides.txt" }).click();

@@ -72,13 +72,19 @@ class Vote extends Component {
     }
   }
 
-  /** @param {ShownVote} state */
+  /**
+   * Shows a new state of the vote.
+   * @param {ShownVote} state
+   */
   take(state) {
     this.state = state;
     this.draw();
   }
 
-  /** @param {Record<string, unknown>} act */
+  /**
+   * Sends the lecturer's action to the server, and shows the result or the error.
+   * @param {Record<string, unknown>} act
+   */
   async act(act) {
     try {
       const answer = await fetch(`${this.path}/act`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(act) });

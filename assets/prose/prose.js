@@ -1,4 +1,4 @@
-// A paragraph whose heads are links to their maps.
+// A paragraph in which attention heads are links to their maps.
 
 import { element } from "../shared/element.js";
 import { opensElsewhere } from "../shared/input.js";
@@ -23,7 +23,10 @@ class Prose extends Component {
     this.root.replaceChildren(...parts.map((part) => (typeof part === "string" ? part : this.link(part))));
   }
 
-  /** @param {HeadLink} head */
+  /**
+   * Returns a link to the map of a head.
+   * @param {HeadLink} head
+   */
   link({ kind, page, prefix, layer, head, text }) {
     const link = element("a", { onclick: (/** @type {MouseEvent} */ event) => {
       if (opensElsewhere(event)) return;

@@ -35,7 +35,10 @@ const FILM_DURATION = 60_000;
 const MOVE_DURATION = 700;
 const CELL_DELAY = 45;
 
-/** @param {number} count of frames */
+/**
+ * Returns the milliseconds for each frame.
+ * @param {number} count of frames
+ */
 export const paceOf = (count) => FILM_DURATION / count;
 
 /**
@@ -123,7 +126,10 @@ export class SentenceFilm extends Component {
     return matchMedia("(prefers-reduced-motion: reduce)").matches;
   }
 
-  /** @param {number} at */
+  /**
+   * Pauses the film, and shows a frame.
+   * @param {number} at
+   */
   go(at) {
     this.player.pause();
     this.params.frame = clamped(at, this.data.frames.length) + 1;

@@ -66,7 +66,10 @@ class SentenceList extends Component {
     if (!this.dialog.open) this.dialog.showModal();
   }
 
-  /** @param {string} text */
+  /**
+   * Sends the list of sentences to the server, and closes the dialog.
+   * @param {string} text
+   */
   send(text) {
     this.dialog.close();
     this.act({ text });
@@ -87,20 +90,29 @@ class SentenceList extends Component {
     }
   }
 
-  /** @param {{ text?: string, restored?: boolean, step?: number }} what */
+  /**
+   * Sends an action to the server: a new list or a step.
+   * @param {{ text?: string, restored?: boolean, step?: number }} what
+   */
   act(what) {
     this.server.setTriggerValue("act", what);
   }
 }
 
-/** @param {string} text */
+/**
+ * Stores the list in the browser tab.
+ * @param {string} text
+ */
 function keep(text) {
   try {
     sessionStorage.setItem(STORAGE_KEY, text);
   } catch { /* Storage is full or forbidden. */ }
 }
 
-/** @returns {string} */
+/**
+ * Returns the list stored in the browser tab, or an empty text.
+ * @returns {string}
+ */
 function kept() {
   try {
     return sessionStorage.getItem(STORAGE_KEY) ?? "";

@@ -22,6 +22,7 @@ export function leaveSlide() {
 }
 
 /**
+ * Calls `cancel` when another slide was requested.
  * @param {() => void} cancel
  * @returns {() => void} stops listening
  */
@@ -31,6 +32,7 @@ export function onLeaveSlide(cancel) {
 }
 
 /**
+ * Calls `go` when the lecturer presses the clicker.
  * @param {(by: number) => boolean | void} go returns whether the figure moved; needed only with `amongSlides`
  * @param {{ amongSlides?: boolean }} [when] whether the figure also moves if there are slides
  * @returns {() => void} stops listening

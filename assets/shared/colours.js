@@ -131,7 +131,10 @@ export function themeOf(root) {
   return themeNamed((name) => style.getPropertyValue(name).trim() || LIGHT_THEME[name]);
 }
 
-/** @param {(name: keyof typeof LIGHT_THEME) => string} named */
+/**
+ * Returns a theme from its named colours.
+ * @param {(name: keyof typeof LIGHT_THEME) => string} named
+ */
 function themeNamed(named) {
   const background = named("--st-background-color");
   const probe = drawingContext(new OffscreenCanvas(1, 1), { willReadFrequently: true });

@@ -2,6 +2,7 @@
 // it.
 
 /**
+ * Replaces the hyphens of a number by minus signs.
  * @param {string} number
  */
 export const withMinus = (number) => number.replaceAll("-", "−");

@@ -9,7 +9,7 @@
  * - `attentionExport` from HtmlExportParts for the attention browser.
  * - `attentionWord` from Diagram for the small maps of the first page, with an event "attentionword" at the document:
  *   label of the word under the pointer, and its rows and columns by kind. An event "attentionwordcleared" clears it.
- * - `saveFigure` from Exporter for every "Save as": saves the figure in a place of the page.
+ * - `saveFigure` from Exporter for every "Save as": saves the figure that an element of the page contains.
  * - `writePdf` from Exporter: an SVG document as PDF; the server sends PdfWriter on first use.
  * - `pdfWriter` from PdfWriter for Exporter.
  * @typedef {{

@@ -149,12 +149,16 @@ export class SvgSurface {
     this.add("desc", {}).textContent = writable(description);
   }
 
-  /** @param {Element[]} drawings */
+  /**
+   * Adds SVG drawings to the document.
+   * @param {Element[]} drawings
+   */
   graft(...drawings) {
     this.group.append(...drawings);
   }
 
   /**
+   * Adds an SVG element, with numbers rounded to three decimals.
    * @param {string} name
    * @param {Record<string, string | number>} attributes
    */

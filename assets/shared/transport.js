@@ -3,6 +3,7 @@
 import { element } from "./element.js";
 
 /**
+ * Returns a button with a label for screen readers and a tooltip.
  * @param {string} label
  * @param {string} text
  * @param {() => void} onclick

@@ -25,6 +25,7 @@ import { Component, mount } from "../shared/mount.js";
 const remembered = new Map();
 
 /**
+ * Stores a draft in the browser tab.
  * @param {string} name
  * @param {Draft} draft
  */
@@ -36,6 +37,7 @@ function remember(name, draft) {
 }
 
 /**
+ * Returns the stored draft of a box.
  * @param {string} name
  * @returns {Draft | undefined}
  */
@@ -103,7 +105,10 @@ export class TextBox extends Component {
     this.keep();
   }
 
-  /** @param {string} text */
+  /**
+   * Puts a text into the box, on one line.
+   * @param {string} text
+   */
   fill(text) {
     const line = text.replace(/\s*[\r\n]\s*/g, " ");
     // An assignment of the same text would move the cursor to the end.

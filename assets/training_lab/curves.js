@@ -37,6 +37,7 @@ const HEADROOM = 1.05;
 /** @typedef {ReturnType<typeof curvesGeometry>} CurvesGeometry */
 
 /**
+ * Returns the geometry of the panels.
  * @param {number} width
  * @param {boolean} lecture whether only the losses are shown
  */
@@ -161,6 +162,7 @@ export function spreadLabels(places, top, bottom, apart) {
 }
 
 /**
+ * Draws the panels, with a line at the shown moment.
  * @param {Surface} surface
  * @param {CurvesGeometry} geometry
  * @param {{ film: Film, view: FilmView, theme: Theme }} figure

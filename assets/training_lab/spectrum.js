@@ -37,6 +37,7 @@ export function largestFrequencies(spectrum) {
 }
 
 /**
+ * Draws the spectrum of a snapshot.
  * @param {Surface} surface
  * @param {SpectrumGeometry} geometry
  * @param {{ spectra: number[][], index: number, theme: Theme }} figure spectra of all snapshots, and the shown index

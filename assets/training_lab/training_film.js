@@ -84,7 +84,10 @@ class TrainingFilm extends PaintedComponent {
     this.draw();
   }
 
-  /** @param {number} index of a snapshot */
+  /**
+   * Pauses the film, and shows a snapshot.
+   * @param {number} index of a snapshot
+   */
   go(index) {
     this.player.pause();
     this.look({ moment: this.momentOf(index) });
@@ -109,7 +112,10 @@ class TrainingFilm extends PaintedComponent {
     this.synced.send();
   }
 
-  /** @param {PointerEvent} event on the curves */
+  /**
+   * Shows the snapshot at the pointer.
+   * @param {PointerEvent} event on the curves
+   */
   point(event) {
     if (!this.geometry) return;
     const step = stepAt(this.geometry, event.offsetX / this.zoom(), this.film.header.steps);

@@ -87,7 +87,10 @@ class TwoRuns extends Component {
       && (this.data?.free || this.data?.partners.some((each) => each.join() === pair.join()));
   }
 
-  /** @param {PointerEvent} event */
+  /**
+   * Marks the dragged cell, the cells on which it may be dropped, and the cell under the pointer.
+   * @param {PointerEvent} event
+   */
   mark(event) {
     const { taken } = this;
     if (!taken) return;

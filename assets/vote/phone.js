@@ -36,7 +36,10 @@ function storedBallot() {
   }
 }
 
-/** @param {number} choice */
+/**
+ * Sends the voter's choice to the server.
+ * @param {number} choice
+ */
 async function send(choice) {
   const vote = shown?.vote;
   const body = JSON.stringify({ vote, voter: own.voter, choice });
@@ -57,7 +60,10 @@ async function send(choice) {
   draw();
 }
 
-/** @param {string} text */
+/**
+ * Writes a text into the status line.
+ * @param {string} text
+ */
 function say(text) {
   const line = place.querySelector("[role=status]");
   if (line) line.textContent = text;
