@@ -162,10 +162,7 @@ export class AttentionBrowser extends PaintedComponent {
     return choice;
   }
 
-  /**
-   * Changes the choice, redraws the figures, and sends the choice to the server.
-   * @param {Partial<Choice>} part
-   */
+  /** @param {Partial<Choice>} part */
   change(part) {
     Object.assign(this.choice, part);
     // The text describes the newly chosen head, even if the pointer is on another one.
@@ -177,10 +174,7 @@ export class AttentionBrowser extends PaintedComponent {
     this.synced.send();
   }
 
-  /**
-   * Adds a head to those drawn as lines, or removes it.
-   * @param {number} head
-   */
+  /** @param {number} head */
   toggleHead(head) {
     if (head === this.choice.head) return;
     const { heads } = this.choice;
@@ -206,8 +200,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Returns the place under the pointer in the large figure, or else the pinned place. A single row or column is a
-   * word.
+   * Returns the place under the pointer in the large figure, else the pinned place. One row or one column is a word.
    * @returns {Place}
    */
   word() {
@@ -278,8 +271,7 @@ export class AttentionBrowser extends PaintedComponent {
     return picturedFigure(this, width, theme);
   }
 
-  // Returns whether the grid shows a selected head. Without a large figure, it does so only while the keyboard focus is
-  // on it.
+  // Returns whether the grid marks the chosen head. A grid without a large figure does so only while it has the focus.
   chooses() {
     return !this.data.header.glance || this.grid.matches(":focus-visible");
   }

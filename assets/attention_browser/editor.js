@@ -23,8 +23,7 @@ const EDITING_HINTS = {
   touch: "Tap a cell to make its row look only there.",
   keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
 };
-// Distances in pixels: how far the pointer may move during a click, and how far it must be dragged to change a share by
-// 100%.
+// The distance in pixels that a click may move, and the drag distance that changes a share by 100%.
 const CLICK_TOLERANCE = 5;
 const FULL_DRAG = 240;
 
@@ -58,7 +57,6 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Unpacks both runs, and takes over the edits that the server has applied.
    * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
    * @override
    */
@@ -73,8 +71,7 @@ export class AttentionEditor extends ChangedAttention {
       const made = received.findLast((edit) => !before.has(editsText([edit])));
       if (made) this.panel.follow(made);
       this.edits = received;
-      // An answer may arrive during a drag, for example to the click that started the drag. The dragged share then
-      // stays.
+      // An answer may arrive during a drag, such as the answer to the first click. The dragged share then stays.
       if (!this.drag?.moved) this.pending = null;
       if (this.undoing) this.undo();
     }
@@ -114,10 +111,7 @@ export class AttentionEditor extends ChangedAttention {
     if (hit.row !== undefined && hit.column !== undefined) this.give(100);
   }
 
-  /**
-   * Chooses the row or column of a place, or both.
-   * @param {Place} hit
-   */
+  /** @param {Place} hit */
   choose({ row, column }) {
     this.refused = "";
     const { rows, columns } = this.arranged();
@@ -132,10 +126,7 @@ export class AttentionEditor extends ChangedAttention {
     return pinnedCell(this.selected(super.arranged()));
   }
 
-  /**
-   * Starts a drag if the pointer is pressed on a cell that is not masked.
-   * @param {PointerEvent} event
-   */
+  /** @param {PointerEvent} event */
   press(event) {
     const hit = event.button === 0 ? hitLarge(this, event) : null;
     if (hit?.row === undefined || hit.column === undefined || this.choice.look !== "map") return;
@@ -146,10 +137,8 @@ export class AttentionEditor extends ChangedAttention {
     this.drag = { at: { row: hit.row, column: hit.column }, x: event.offsetX, share: values[cell], moved: false };
   }
 
-  /**
-   * Previews the share that corresponds to the dragged distance.
-   * @param {number} x
-   */
+  // Previews the share that corresponds to the dragged distance.
+  /** @param {number} x */
   pull(x) {
     const { drag } = this;
     if (!drag || (!drag.moved && Math.abs(x - drag.x) < CLICK_TOLERANCE)) return;
@@ -167,8 +156,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns the edit that gives the chosen cell a share of its row. If that is impossible, returns null and sets
-   * `refused` to the reason.
+   * Returns the edit that gives the chosen cell a share; if that is impossible, sets `refused` and returns null.
    * @param {number} percent
    * @returns {Edit | null}
    */
@@ -186,10 +174,7 @@ export class AttentionEditor extends ChangedAttention {
     return { ...edit, shares: withShare(this.given(edit), this.span(columns[column]), percent) };
   }
 
-  /**
-   * Returns the positions of a row or column as a span.
-   * @param {Label} label
-   */
+  /** @param {Label} label */
   span({ positions }) {
     return /** @type {Span} */ ([positions[0], positions[positions.length - 1]]);
   }
@@ -223,20 +208,14 @@ export class AttentionEditor extends ChangedAttention {
       && one.rows[0] === rows[0] && one.rows[1] === rows[1])?.shares ?? [];
   }
 
-  /**
-   * Shows the chosen cell with a share, without sending an edit.
-   * @param {number} percent
-   */
+  /** @param {number} percent */
   preview(percent) {
     if (this.version !== "after") this.showVersion("after");
     this.pending = this.edited(percent);
     this.draw();
   }
 
-  /**
-   * Gives the chosen cell a share of its row.
-   * @param {number} percent
-   */
+  /** @param {number} percent */
   give(percent) {
     const edit = this.edited(percent);
     if (edit) this.apply(edit);
@@ -262,20 +241,14 @@ export class AttentionEditor extends ChangedAttention {
     this.server.setTriggerValue("edited", `${UNDO} ${Date.now()}`);
   }
 
-  /**
-   * Adds an edit, and shows it until the server answers.
-   * @param {Edit} edit
-   */
+  /** @param {Edit} edit */
   apply(edit) {
     if (this.version !== "after") this.showVersion("after");
     this.pending = edit;
     this.send(withEdit(this.edits, edit));
   }
 
-  /**
-   * Sends the whole list of edits to the server.
-   * @param {Edit[]} edits
-   */
+  /** @param {Edit[]} edits */
   send(edits) {
     this.edits = edits;
     const text = editsText(edits);
