@@ -130,11 +130,11 @@ def trace_reading(
         interventions: interventions to run the model with. Hidden source tokens and the modes "mean" and "resample" are
             not supported.
         hooks: functions that read and change values of the model, by site (docs/hooks.md).
-        record: receives the values in place of a recorder with details, on which the trace's details depend.
+        record: recorder to use instead of one that records details. The trace has only the details that it records.
 
     Raises:
         TextError: the text is empty or too long.
-        InterventionError: the interventions or hooks do not fit the model, or it has local or compressed attention.
+        InterventionError: the interventions or hooks do not fit the model, or the model does not use full attention.
         DeviceError: the device ran out of memory.
     """
     if isinstance(text, str):

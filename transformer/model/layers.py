@@ -75,7 +75,7 @@ class Residual(nn.Module):
 
     Args:
         config: model shape.
-        name: name of the sub-layer's output as a site.
+        name: site name of the sub-layer's output, such as "self_attention".
     """
 
     def __init__(self, config: TransformerConfig, name: str) -> None:

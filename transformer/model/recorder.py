@@ -11,7 +11,7 @@ from transformer.values.trace import DETAILS
 
 # Sites of the residual stream, which share one list.
 RESIDUAL_STREAM = {"embedding", "after_self_attention", "after_cross_attention", "residual"}
-# Sites that a trace with details shows.
+# Sites that a trace with details contains.
 IN_DETAILS = {*RESIDUAL_STREAM, *DETAILS, "feed_forward"}
 
 
@@ -34,7 +34,7 @@ class Recorder:
         self.tensors: dict[str, list[Tensor]] = defaultdict(list)
 
     def store(self, kind: Kind, name: str, x: Tensor) -> Tensor:
-        """Store the next tensor of the site `kind.name`, and return it for the rest of the run."""
+        """Store the next tensor of the site `kind.name`, and return the tensor that the run continues with."""
         if name == "weights" or (self.details and name in IN_DETAILS):
             self.tensors[f"{kind}.{'residual' if name in RESIDUAL_STREAM else name}"].append(x)
         return x

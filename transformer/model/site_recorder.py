@@ -1,4 +1,4 @@
-"""Records the values at chosen sites in a run on one text, and computes gradients at them."""
+"""Records a run's values at chosen sites on one text, and computes their gradients."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ class SiteRecorder(Recorder):
         config: configuration of the model.
 
     Raises:
-        InterventionError: the model has no such site, or has local attention, which computes each block as a text.
+        InterventionError: the model has no such site, or has local attention, which treats each block as a text.
     """
 
     def __init__(self, names: Iterable[str], config: TransformerConfig) -> None:
@@ -36,19 +36,23 @@ class SiteRecorder(Recorder):
         super().store(kind, name, x)
         if (site := f"{kind}.{name}") in self._tensors:
             if torch.is_grad_enabled():
-                # The parameters of a loaded model need no gradients, and a hook may return one tensor in every layer.
+                # A loaded model's parameters need no gradients, so request one for x. Make x a separate tensor, because
+                # a hook may return the same tensor in every layer.
                 x = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
             self._tensors[site].append(x)
         return x
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The recorded values by name: [L, ...], or [...] for one layer and outside the layers; read-only, float32."""
+        """Return the recorded values by name, read-only float32 [L, ...].
+
+        Values of a single layer, and from outside the layers, do not have the axis L.
+        """
         return self._by_name(self._tensors)
 
     def gradients(self, y: Tensor) -> dict[str, np.ndarray]:
-        """The gradient of the number y with respect to the recorded values, in the form of `arrays`.
+        """Return the gradients of the number y with respect to the recorded values; shapes are as in `arrays`.
 
-        The run must have been outside of `torch.inference_mode`. If y does not depend on a value, its gradient is 0.
+        The recorded run must not have used `torch.inference_mode`. The gradient of a value that does not affect y is 0.
         """
         tensors = [x for layers in self._tensors.values() for x in layers]
         found = iter(torch.autograd.grad(y, tensors, materialize_grads=True))

@@ -195,7 +195,7 @@ class Transformer(nn.Module):
         Args:
             output: the decoder's output for these tokens, [B, T, D], as returned by `decode_step`.
             cache: the cache returned together with `output`.
-            record: receives the logits; None to record nothing.
+            record: recorder that receives the logits; None to record nothing.
         """
         hooks = hooks_of(cache.edits, record, "decoder", start=cache.length - output.shape[1])
         return hooks.at("logits", self.generator(output))  # [B, T, D] -> [B, T, V]

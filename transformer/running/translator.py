@@ -212,12 +212,12 @@ class Translator(Runs):
         interventions: Interventions = AS_TRAINED,
         hooks: HookFunctions | None = None,
     ) -> dict[str, np.ndarray]:
-        """Return the gradients at sites of the model, as read-only arrays by name.
+        """Return gradients with respect to the model's values at sites, as read-only arrays by name.
 
         Args:
             text, sites, target, interventions, hooks: as in `activations`.
-            of: returns the number whose gradients are computed, given the logits [T, V] of the translation's tokens.
-                None for the translation's log-probability.
+            of: function of the translation's logits [T, V] that returns the number to differentiate. None means the
+                translation's log-probability.
 
         Returns:
             Arrays with the same shapes as those of `activations`.
@@ -240,7 +240,7 @@ class Translator(Runs):
             return record.gradients(of(logits))
 
     def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions, record: Recorder | None = None) -> Trace:
-        """Return the result of a `TraceRun` that `hooks` change and `record` records; see `trace`."""
+        """Return the result of a `TraceRun` with hooks (see `trace`); `record` receives the values of the run."""
         with self._computing():
             return run.with_hooks(self, hooks, record)
 

@@ -53,7 +53,7 @@ class TraceRun(TranslatorRun[Trace]):
     def with_hooks(self, runs: Translator, hooks: HookFunctions, record: Recorder | None = None) -> Trace:
         """Compute the trace while `hooks`, functions by site, read and change the model's values.
 
-        `record` also receives the values of the pass that reads the translation.
+        `record` replaces the default recorder, which stores details only if `details` is True.
         """
         given = None if self.target is None else given_target(runs.tokenizer, self.target, self.text)
         encoded = runs.encode(self.text, self.interventions, record or Recorder(details=self.details), hooks)
