@@ -23,7 +23,7 @@ def test_align_command_with_the_shipped_model_gives_the_recorded_output(pairs, r
     done = run_main(main, pairs, "--device", "cpu")
     assert done.stdout == "0-0 1-1 2-2 3-3\n\n0-0 1-1 2-2 3-3 4-4 5-5\n"
     assert done.stderr == (
-        "by cross layer 1 head 8 and 7, step: read\n"
+        "aligned by cross layer 1 head 8 and 7, step: read\n"
         "1 pairs were not aligned; the first error is in line 2: Type the translation that the model should read.\n"
     )
 

@@ -1,4 +1,4 @@
-"""ALTI+ attribution: a vector contributes more, the closer it is to the sum of all vectors in a layer.
+"""ALTI+ attribution: the closer a vector is to the sum of all vectors in a layer, the more it contributes.
 
 Sources: Ferrando et al. 2022, "Measuring the Mixing of Contextual Information in the Transformer", section 3 (ALTI),
 and "Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",

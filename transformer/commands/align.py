@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
     else:
         aligner = aligner_of(translator, (source for source, _ in rows() if source.strip()))
     heads = " and ".join(str(head + 1) for head in aligner.heads)
-    print(f"by cross layer {aligner.layer + 1} head {heads}, step: {aligner.step}", file=sys.stderr)
+    print(f"aligned by cross layer {aligner.layer + 1} head {heads}, step: {aligner.step}", file=sys.stderr)
     errors: dict[int, AtlasError] = {}
 
     def aligned() -> Iterator[AlignedPair | None]:

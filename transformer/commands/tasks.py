@@ -28,7 +28,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     train = commands.add_parser("train", help="train on a task, and save the training run")
     train.add_argument("task", metavar="TASK", help=", ".join(TASKS))
-    train.add_argument("--output", type=Path, metavar="FILE", help="where to write the run, *.npz")
+    train.add_argument("--output", type=Path, metavar="FILE", help="write the training run to this file, *.npz")
     train.add_argument(
         "--models", type=int, metavar="N", help="number of snapshots to save with weights (default: all)"
     )

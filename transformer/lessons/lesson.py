@@ -266,8 +266,8 @@ def _check_next(where: str, step: LessonStep) -> None:
         values = check_call(step.claim, step.parameters).values
         if step.show != "map" or not {"layer", "head"} <= set(values):
             raise LessonError(
-                f'{where}: next_when is "head opened", which needs a figure that shows a map and a claim with the '
-                "values layer and head"
+                f'{where}: next_when is "head opened", which needs a map as the figure, and a claim with the values '
+                "layer and head"
             )
 
 
