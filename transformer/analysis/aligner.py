@@ -26,7 +26,7 @@ class Aligner:
         step: decoding step that aligns a target token. "predicted" is the step that predicts the token. "read" is the
             next step, which reads the token as input.
         agreement: fraction of target tokens, 0 to 1, for which the best head and the mean of all the model's
-            cross-attention heads give the same link.
+            cross-attention heads produce the same link.
         tokens: number of target tokens over which `agreement` was measured.
     """
 

@@ -36,7 +36,7 @@ class MethodEntry:
             meaningful sum; "no" if a sum has no meaning.
         measured: whether the method reruns the model on changed input, rather than using values recorded in one run.
         as_trained: whether the method rejects traces with interventions.
-        slow: whether the method takes long on a long sentence.
+        slow: whether the method is slow on long sentences.
         baseline: reference point that scores are measured from.
     """
 

@@ -2,7 +2,7 @@
 
 Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms". The output at
 position i is the sum over heads h and positions j of `a_ij f_h(x_j)`, plus `b^O`, with `f_h(x) = (x W^V_h + b^V_h)
-W^O_h`. A large weight on a short vector has little effect, so the norm of `a_ij f_h(x_j)` says more than the weight.
+W^O_h`. A large weight on a short vector has little effect, so the norm of `a_ij f_h(x_j)` is more informative.
 
 Letters: H heads, R rows (queries), C columns (keys), D model width.
 """

@@ -116,7 +116,7 @@ def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
 
 @claim("different", "count", "greedy", "example", "temperature")
 def sampled(evidence: Evidence, temperature: float, count: int, least: int, most: int) -> Finding:
-    """Sampling `count` translations at a temperature gives between `least` and `most` different ones."""
+    """Sampling `count` translations at a temperature produces between `least` and `most` different ones."""
     texts = [one.text for one in samples(evidence, temperature, count)]
     greedy = evidence.runs.get(TranslationRun(evidence.sentence)).text
     different = len(set(texts))
