@@ -8,8 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / "attention_atlas"
 
-# Folder that contains app.py, pages/, assets/ and .streamlit/. In an installation, this is attention_atlas/, according
-# to pyproject.toml.
+# Folder that contains app.py, pages/, assets/ and .streamlit/. In an installation, pyproject.toml places them in
+# attention_atlas/.
 APP = INSTALLED if (INSTALLED / "app.py").is_file() else ROOT
 ASSETS = APP / "assets"
 # Built-in models: the translator, and the English language model.

@@ -13,7 +13,7 @@ REPETITIONS = 3
 
 
 class Letters(Task):
-    """A task to write random letters in another order.
+    """The task of writing random letters in a different order.
 
     Args:
         name, title, description: as in `Task`.
@@ -44,9 +44,9 @@ class Letters(Task):
 
 
 class RepeatedPattern(Letters):
-    """A task to write a short pattern of distinct letters three times.
+    """The task of writing a short pattern of distinct letters three times.
 
-    In the second and third copy of the pattern, the decoder can look up the next letter in its own output: after the
+    In the second and third copy of the pattern, the decoder can find the next letter in its own output, right after the
     previous occurrence of the current letter. Induction heads do this (Olsson et al. 2022, "In-context Learning and
     Induction Heads").
     """

@@ -119,8 +119,8 @@ class Tokenizer:
     def encode_all(self, texts: Iterable[str], *, sampled: bool = False) -> list[list[int]]:
         """Encode many texts like `encode_ids`, in parallel on all cores.
 
-        If `sampled`, merges are skipped at random, so that words are segmented in different ways: BPE-dropout
-        (Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
+        With `sampled`, BPE-dropout skips merges at random, so that words are segmented in different ways (Provilkov et
+        al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
         """
         plain = [normalise(text) for text in texts]
         draw = {"enable_sampling": True, "nbest_size": -1, "alpha": MERGE_DROPOUT} if sampled else {}
