@@ -103,7 +103,7 @@ _PAGES = (
         "Gallery of heads",
         "Look",
         "Heads that do one recognisable thing, each with examples.",
-        "what individual heads of this model do, each on the sentences that show it best",
+        "what individual heads of this model do, each shown on the sentences that illustrate it best",
     ),
     Page(
         "switch_heads_off",

@@ -39,8 +39,8 @@ class SharedResults:
     Args:
         limit: the maximum total size; a result larger than the limit is not cached.
         size: returns the size of a result; None to measure bytes of memory.
-        identity: maps an argument type to a function whose result replaces such arguments in cache keys, so that the
-            cache does not keep the arguments alive.
+        identity: maps an argument type to a function whose result replaces arguments of this type in cache keys, so
+            that the cache does not keep these arguments alive.
         waiting: returns a context manager that a thread enters while it waits for another thread's result.
     """
 

@@ -55,6 +55,6 @@ def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
 
 
 def _reference(reading: Reading, interventions: Interventions) -> dict[str, str]:
-    """Return the name of the file of sentences that supply replacement outputs; empty if the mode uses none."""
+    """Return an entry with the name of the sentence file for replacement outputs; empty if the mode needs no file."""
     means = reading.translator.means
     return {"reference": means.sentences} if means and interventions.mode in ("mean", "resample") else {}

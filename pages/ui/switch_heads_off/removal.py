@@ -32,8 +32,8 @@ from transformer.values.interventions import Interventions, head_name
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
 # Display names of the removal orders in recorded measurements, by `Quality.order`.
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# Thresholds for "can go": half of the translation's original probability (HALF_PROBABILITY, in nats), or 90% of the
-# original BLEU.
+# Heads "can go" until the translation loses more than half of its probability (HALF_PROBABILITY, in nats), or the BLEU
+# score more than 10% of its value.
 HALF_PROBABILITY, SCORE_SHARE = math.log(2), 0.9
 # Number of random removal orders for one sentence.
 SEEDS = 3
@@ -105,7 +105,7 @@ def _show_recorded(recorded: RemovalQuality) -> None:
 
 
 def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Sequence[int]) -> pd.DataFrame:
-    """Return a table with one row per curve and number of removed heads: order, removed, value.
+    """Return a table with the columns order, removed and value; each row is a point of a curve.
 
     Orders other than MEASURED and GRADIENT are random.
     """

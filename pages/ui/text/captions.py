@@ -170,7 +170,7 @@ def _size(view: View) -> str:
 def _row(view: View, row: int, *, read: bool = False) -> str:
     """Return the start of a Markdown sentence about a row, such as "**it** looks at".
 
-    A decoder step is named by the token that it writes or, if `read` is true, by the token that it reads.
+    A decoder step is named after the token that it writes or, if `read` is true, after the token that it reads.
     """
     if view.axes.predicted is None:
         return f"{_label(view, row, row=True)} looks at"
