@@ -32,8 +32,8 @@ from transformer.values.interventions import Interventions, head_name
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
 # Display names of the removal orders in recorded measurements, by `Quality.order`.
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# Heads "can go" until the translation loses more than half of its probability (HALF_PROBABILITY, in nats), or the BLEU
-# score more than 10% of its value.
+# Heads "can go" until the translation loses more than half of its probability (HALF_PROBABILITY, in nats). Over many
+# sentences, they can go until BLEU falls below this share of its original value.
 HALF_PROBABILITY, SCORE_SHARE = math.log(2), 0.9
 # Number of random removal orders for one sentence.
 SEEDS = 3
