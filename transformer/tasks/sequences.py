@@ -46,9 +46,9 @@ class Letters(Task):
 class RepeatedPattern(Letters):
     """The task of writing a short pattern of distinct letters three times.
 
-    In the second and third copy of the pattern, the decoder can find the next letter in its own output, right after the
-    previous occurrence of the current letter. Induction heads do this (Olsson et al. 2022, "In-context Learning and
-    Induction Heads").
+    In the second and third copy of the pattern, the decoder can find the next letter in its own output. It comes right
+    after the previous occurrence of the current letter. Induction heads look there (Olsson et al. 2022, "In-context
+    Learning and Induction Heads").
     """
 
     longest_source = 5

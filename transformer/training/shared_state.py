@@ -38,8 +38,8 @@ def shared_state(
         which = f"this one has another {' and another '.join(others)}" if others else "another process differs"
         raise ValueError(
             f"all processes of a training run must have the same options and prepared data as the first one, but "
-            f"{which}: start all with the same options, and copy the files that `prepare` wrote into {folder.path} from "
-            "the first machine"
+            f"{which}: start all with the same options, and copy the files that `prepare` wrote into {folder.path} "
+            "from the first machine"
         )
     if first["progress"] is None:
         return None
