@@ -21,7 +21,7 @@ from transformer.analysis.alignment import alignment_rows, coverage, hard_alignm
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-# Height in pixels of the chart's axis and legend; the rows come on top of this.
+# Height in pixels of the chart without its rows: the axis and the legend.
 ROUND = 160
 STEPS = {False: "the step that writes the token", True: "the next step, which reads the token"}
 

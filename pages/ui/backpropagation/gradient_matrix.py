@@ -105,7 +105,7 @@ def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: La
         columns["1 ÷ √K"] = [terms.scale] * len(order)
     products = list(terms.products[order])
     if len(order) < count:
-        # The last row holds the total of the terms that are not listed.
+        # The last row contains the total of the terms that are not listed.
         for column in columns.values():
             column.append(np.nan)
         next(iter(columns.values()))[-1] = f"the other {count - len(order):,}"

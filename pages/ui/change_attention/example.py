@@ -46,7 +46,7 @@ def show_example(reading: Reading) -> None:
 
 
 def show_second_example(reading: Reading) -> None:
-    """Show a button for the cross-attention example, but only with the sentence for which it was made."""
+    """Show a button for the cross-attention example, but only for the app's first sentence."""
     if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
         st.button(
             "Another: make the step that writes *es* look at *street*",

@@ -88,7 +88,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
                     chart,
                     kind,
                     f"compare_map_{kind}",
-                    f"{titles[metric]} of every head; the table below has the same numbers and opens heads too.",
+                    f"{titles[metric]} of every head; the table below has the same numbers and also opens heads.",
                     fields=("row", "column"),
                     maps=reading.maps,
                 )

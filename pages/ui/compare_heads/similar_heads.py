@@ -1,4 +1,4 @@
-"""Scatter plot and dendrogram of the heads of one attention kind; heads with similar attention are close together."""
+"""Scatter plot and dendrogram of one attention kind's heads. Heads with similar attention are close together."""
 
 import altair as alt
 import numpy as np
@@ -23,7 +23,7 @@ from transformer.values.trace import Kind
 
 
 def show_similar_heads(reading: MapReading, kind: Kind) -> None:
-    """Show a scatter plot and a dendrogram of the heads of one attention kind; clicking a point opens the head."""
+    """Show a scatter plot and a dendrogram of one attention kind's heads. Clicking a point opens the head."""
     weights = reading.trace.attention(kind)
     layers, heads = weights.shape[:2]
     distances = head_distances(weights)

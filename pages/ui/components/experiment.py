@@ -71,7 +71,7 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
         icon=":material/science:",
         key=f"{key}_experiment",
         help="Saves the model runs, the model's version and the numbers on this page. `attention-atlas verify` repeats "
-        "the experiment. Figures saved with “Save as” contain the experiment too.",
+        "the experiment. Figures saved with “Save as” also contain the experiment.",
     )
     with st.popover("Check", icon=":material/verified:"):
         # Show the result above the buttons, because the bottom of a popover is often off the screen.

@@ -30,7 +30,7 @@ def text_box(
 
     Args:
         key: the key of the component, under which the browser also stores the typed text.
-        text: the submitted text, or a text that was chosen in another way.
+        text: the submitted text, or a text that another control has set.
         on_submit: called with the typed text, before the page's script runs again.
         label: the label of the box.
         placeholder: the text in an empty box.

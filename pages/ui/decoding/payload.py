@@ -158,7 +158,7 @@ def _visited(
 
 
 def shown_nodes(tree: SearchTree, size: int) -> list[int]:
-    """Return the indices of the nodes to draw: all surviving hypotheses, and the best pruned ones of each step.
+    """Return the indices of the nodes to draw: all surviving hypotheses, and each step's best pruned hypotheses.
 
     Args:
         tree: the tree of a beam search.

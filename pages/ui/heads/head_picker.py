@@ -44,7 +44,7 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
         reading: the text and its attention maps.
         kind: the attention kind.
         page: the prefix of the widgets' keys.
-        head: whether to show a select box for the head, too.
+        head: whether to show the select box for the head.
     """
     counts = reading.trace.attention(kind).shape[:2]
     choice = reading.choice(kind)

@@ -36,8 +36,8 @@ def show_cell_map(
         picked: the row and column of the picked cell.
     """
     weights = trace.attention(kind)[choice.layer, choice.head]
-    # Streamlit remembers the last cell clicked in a chart, and reports no second click on that cell. Use a new chart
-    # when the user picks a cell in another way.
+    # Streamlit remembers the last cell clicked in a chart, and reports no second click on that cell. If the user picks
+    # another cell without the chart, use a new chart.
     number, last = st.session_state.get(CLICKED, (0, None))
     if last not in (None, picked):
         number, last = number + 1, None

@@ -159,7 +159,7 @@ def _describe_leak(masked: Trace, open_: Trace, choice: AttentionParams, maps: H
         f"falls from {typeset(before)} to **{typeset(after)}** nats: this model was trained with the mask, so seeing "
         "later tokens only confuses it"
         if after < before
-        else f"rises from {typeset(before)} to **{typeset(after)}** nats: it sees some of what it has to predict"
+        else f"rises from {typeset(before)} to **{typeset(after)}** nats: the model sees tokens that it has to predict"
     )
     return (
         f"The model reads the same {read} in one run without the mask. On average, a row of this head now puts "

@@ -53,7 +53,7 @@ def show_norm(reading: HeadReading) -> None:
             show_altair(
                 FilledChart(diagram, (place,)),
                 key=f"inside_diagram_{place}",
-                alt=f"{title}. The residual connection bypasses the sub-layer and is added to what it writes.",
+                alt=f"{title}. The residual connection bypasses the sub-layer and is added to the sub-layer's output.",
                 sentence="",
             )
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -70,7 +70,7 @@ def show_norm(reading: HeadReading) -> None:
     st.markdown(_describe_norm(computation, placement))
     show_table(spread_table(computation, labels), "inside_spread", digits=4)
     st.subheader(
-        "The size of the residual stream, and what is written to it",
+        "The norms of the residual stream and of each sub-layer's output",
         anchor=False,
         help=explain("residual stream", "norm of a vector"),
     )

@@ -64,8 +64,8 @@ def show_copying_heads(loaded: LanguageModel) -> None:
     for name in NAMES:
         prose(f"lm_named_{name}", named_heads(scores, name), MAPS, opened=partial(_fill_map, loaded, name))
     st.caption(
-        f"A head gets a name if, on average, more than {THRESHOLD:.0%} of its attention is on that place. On the map "
-        "of a text, a head may have more names for its behaviour on that text. Click a head to open its map. For an "
+        f"A head gets a name if, on average, more than {THRESHOLD:.0%} of its attention is on that place. The map of a "
+        "text may show further names, which describe the head on that text. Click a head to open its map. For an "
         "induction head, the map then shows a text that repeats itself, unless yours already does."
     )
 

@@ -128,7 +128,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
 
     Args:
         loaded: the language model.
-        settings: whether to show the decoding settings, too.
+        settings: whether to show the decoding settings.
     """
     asked = session.params(LanguageModelParams)
     box, example, *rest = st.columns([10.9, 3.3, 2.4] if settings else [10, 4], vertical_alignment="bottom")

@@ -6,7 +6,7 @@ from urllib.parse import urlencode, urlsplit
 
 import segno
 
-NO_CODE = "This page's URL is too long for a QR code. Shorten its sentence."
+NO_CODE = "This page's URL is too long for a QR code. Shorten the sentence."
 LOCAL = (
     "“{host}” only works on this computer. Start the app with “attention-atlas --lecture{port}”, or without "
     "installation “python -m attention_atlas --lecture{port}”, and open the URL that it prints."

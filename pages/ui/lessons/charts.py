@@ -58,7 +58,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
 def costs(table: Table) -> alt.LayerChart:
     """Return a bar chart of how much log-probability is lost when each word is hidden, largest first.
 
-    A bar's label includes the word's share of the attention. The word that is marked in the table has another colour.
+    A bar's label includes the word's share of the attention. The word marked in the table has a different colour.
 
     Args:
         table: the table of a figure of type "named".
@@ -117,7 +117,7 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
 def ranks(table: Table) -> alt.LayerChart:
     """Return a bar chart of the effect of removing each head, largest first.
 
-    The head that is marked in the table has a label and another colour.
+    The head marked in the table has a label and a different colour.
 
     Args:
         table: the table of a figure of type "worth".

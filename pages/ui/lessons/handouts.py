@@ -84,7 +84,7 @@ def worksheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
 
 
 def lesson_file(lesson: Lesson, translator: Translator) -> str:
-    """Return a lesson as HTML with interactive maps, in which each answer is hidden until the reader clicks.
+    """Return a lesson as HTML with interactive maps. Each answer is hidden until the user clicks.
 
     Raises:
         LessonError: a step cannot be measured.

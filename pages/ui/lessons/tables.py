@@ -92,7 +92,7 @@ def without_maps(
         kind: the attention kind.
         head: the head, as named in the lesson file.
         part: the part to remove, a key of `PARTS`.
-        job: the job of a head; the titles say how much attention is used for the job. Empty for none.
+        job: the head's job; the titles state the share of attention that the job gets. Empty for none.
 
     Returns:
         For each map: title, row labels, column labels, weights [rows, columns], and mask [rows, columns].

@@ -26,8 +26,8 @@ AXIS_TITLES = {
     SECONDS: "seconds of one pass",
     KEYS_AND_VALUES: "bytes of the keys and values of one head",
 }
-# Line widths in pixels and point areas, for full attention and for the other kinds. Full attention is larger, so that
-# it stays visible below a line that coincides with it.
+# Line widths in pixels and point areas, for full attention and for the other kinds. Full attention has the wider line,
+# which stays visible below a line that coincides with it.
 WIDTHS, SIZES = (9, 3), (190, 60)
 
 

@@ -67,7 +67,7 @@ def _measure() -> None:
 
 
 def measure_in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
-    """Yield measured costs one at a time; release the lock after each, so that other users need not wait for all."""
+    """Yield measured costs one at a time. Release the lock after each, so that other long runs can start."""
     while True:
         with LONG_RUNS:
             cost = next(costs, None)

@@ -10,7 +10,7 @@ from transformer.config import Attention
 
 NAMES: Mapping[Attention, str] = {"full": "Full", "local": "Local", "compressed": "Compressed"}
 COLOURS: Mapping[Attention, str] = {"full": SERIES[2], "local": SERIES[3], "compressed": SERIES[1]}
-# Shapes, so that colour-blind users can tell the kinds of attention apart.
+# Point shapes let colour-blind users tell the kinds of attention apart.
 SHAPES: Mapping[Attention, str] = {"full": "circle", "local": "square", "compressed": "triangle-up"}
 
 
@@ -18,16 +18,16 @@ LEGEND_BELOW = alt.Legend(title=None, columns=3, **LEGEND)
 
 
 def colour(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Color:
-    """Return the Altair encoding that gives each kind of attention a colour. The column "attention" holds values of
-    `NAMES`.
+    """Return the Altair encoding that gives each kind of attention a colour. The column "attention" contains the kind
+    as a value of `NAMES`.
     """
     scale = alt.Scale(domain=list(NAMES.values()), range=list(COLOURS.values()))
     return alt.Color("attention:N", scale=scale, legend=legend)
 
 
 def shape(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Shape:
-    """Return the Altair encoding that gives each kind of attention a point shape. The column "attention" holds `NAMES`
-    values.
+    """Return the Altair encoding that gives each kind of attention a point shape. The column "attention" contains the
+    kind as a value of `NAMES`.
     """
     scale = alt.Scale(domain=list(NAMES.values()), range=list(SHAPES.values()))
     return alt.Shape("attention:N", scale=scale, legend=legend)
