@@ -1,6 +1,6 @@
 """The attention browser for a changed model run: each head's map before the change, after it, and the difference.
 
-There is also an editor, in which clicking or dragging on a cell changes the attention of the cell's row.
+An editor lets the user change a row's attention by clicking or dragging on the row's cells.
 """
 
 from collections.abc import Callable

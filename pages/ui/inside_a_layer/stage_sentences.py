@@ -20,7 +20,7 @@ SENTENCES = {
     "too small.",
     "encoder.self_attention.queries": "Each token asks a question: {K} numbers that say what this head wants to find.",
     "encoder.self_attention.keys": "Each token carries a label: {K} numbers that say which questions it answers.",
-    "encoder.self_attention.values": "Each token prepares {K} numbers to hand over to those that will look at it.",
+    "encoder.self_attention.values": "Each token prepares {K} numbers for the tokens that will look at it.",
     "encoder.self_attention.raw_scores": "Each question is compared with each label: the better they match, the larger "
     "the number.",
     "encoder.self_attention.masked_scores": "All {source} tokens may be looked at, so the mask hides nothing here.",
@@ -28,7 +28,7 @@ SENTENCES = {
     "to find.",
     "decoder.self_attention.keys": "Each {target} token carries a label: {K} numbers that say which questions it "
     "answers.",
-    "decoder.self_attention.values": "Each {target} token prepares {K} numbers to hand over to those that look at it.",
+    "decoder.self_attention.values": "Each {target} token prepares {K} numbers for the tokens that will look at it.",
     "decoder.self_attention.raw_scores": "Each token's question is compared with every token's label, even with those "
     "of later tokens.",
     "decoder.self_attention.masked_scores": "What comes later is crossed out: the model must not see the word that it "
@@ -36,7 +36,7 @@ SENTENCES = {
     "cross_attention.queries": "Each {target} token asks the {source} sentence a question: {K} numbers that say what "
     "it needs next.",
     "cross_attention.keys": "Each {source} token carries a label: {K} numbers, computed from the encoder's result.",
-    "cross_attention.values": "Each {source} token prepares {K} numbers to hand over to the {target} side.",
+    "cross_attention.values": "Each {source} token prepares {K} numbers for the {target} tokens that will look at it.",
     "cross_attention.raw_scores": "The question of each {target} token is compared with the label of each "
     "{source} token.",
     "cross_attention.masked_scores": "All of the {source} sentence is known, so the mask hides nothing here.",
@@ -48,7 +48,7 @@ SENTENCES = {
     "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
     "weights": "Each row becomes shares that add up to 1 and say where this head looks. The attention pages show them "
     "as a map.",
-    "head": "Each token collects what the others handed over, each in proportion to its share.",
+    "head": "Each token adds up the numbers that the others have prepared, in proportion to their shares.",
     "heads": "The outputs of the {H} heads of the layer are put side by side: {D} numbers again.",
     "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
     "cross_attention.written": "A learned matrix mixes what the heads found in the {source} sentence.",
@@ -60,7 +60,7 @@ SENTENCES = {
     "encoder.output": "The encoder's result: {D} numbers for each {source} token, which by now reflect the whole "
     "sentence.",
     "decoder.output": "The decoder's result: {D} numbers at each step, from which the next token can be read.",
-    "generator.logits": "Each of the {V} tokens of the vocabulary gets a number: how well it would fit next.",
+    "generator.logits": "Each of the {V} tokens in the vocabulary gets a number that says how well it would fit next.",
     "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} tokens.",
     "generator.words": "The most likely token at each step: what the model would write next.",
 }
@@ -75,8 +75,8 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
     "weights": "Each row becomes shares that add up to 1 and say where this head looks. The “Language model” page "
     "shows them as a map.",
     "decoder.output": "The last layer's result: {D} numbers for each token, from which the next token can be read.",
-    "generator.logits": "The token table is used again: each of its {V} rows gives a number that says how well the "
-    "token of the row would fit next.",
+    "generator.logits": "The token table is used again: each of its {V} rows yields a number that says how well the "
+    "row's token would fit next.",
 }
 
 

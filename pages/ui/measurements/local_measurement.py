@@ -67,7 +67,7 @@ def offer_measurement(
     except (OSError, ValueError) as error:
         reason = error.strerror or error if isinstance(error, OSError) else error
         st.caption(
-            f"{missing} {markdown(path_label(file))} cannot be read ({error_text(reason)}): write it as UTF-8 text of "
+            f"{missing} {markdown(path_label(file))} cannot be read ({error_text(reason)}). Save it as UTF-8 text of "
             f"at most {MAX_FILE_BYTES // MEGABYTE} MB, with one sentence per line."
         )
         return
