@@ -50,7 +50,7 @@ def test_recording_from_another_version_is_rejected_and_ignored_by_pages(tmp_pat
         parent = parent[step]
     parent[key] = value
     text = json.dumps(document)
-    with pytest.raises(ValueError, match="of another version"):
+    with pytest.raises(ValueError, match="from another version"):
         recording.read(text)
     (tmp_path / "record.json").write_text(text, encoding="utf-8")
     assert read_record(tmp_path / "record.json", recording.read) is None
