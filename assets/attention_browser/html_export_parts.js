@@ -13,6 +13,7 @@ class HtmlExportParts {
   show(data) {
     this.data = data;
     page.attentionExport = data;
+    document.dispatchEvent(new Event("attentionexport"));
   }
 
   close() {

@@ -43,6 +43,12 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
     transparent.box.checked = chosenOptions.transparent;
     light.box.checked = chosenOptions.light;
     said.textContent = "";
+    offer();
+    // If the data for a format arrive while the menu is open, the menu offers it.
+    document.addEventListener("attentionexport", offer, { once: true });
+  }
+
+  function offer() {
     buttons.forEach((button) => {
       const format = button.textContent ?? "";
       // An HTML file has no server to send the PDF writer, and a link would lead to the file itself.

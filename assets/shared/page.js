@@ -6,7 +6,7 @@
 /**
  * - `early` from lecture/early.js for Lecture: keys of a clicker that were pressed before any component listened.
  * - `clickerHeard` from Lecture for lecture/early.js: says that Lecture now listens to the keys itself.
- * - `attentionExport` from HtmlExportParts for the attention browser.
+ * - `attentionExport` from HtmlExportParts for the attention browser, with an event "attentionexport" at the document.
  * - `attentionWord` from Diagram for the small maps of the first page, with an event "attentionword" at the document:
  *   label of the word under the pointer, and its rows and columns by kind. An event "attentionwordcleared" clears it.
  * - `saveFigure` from Exporter for every "Save as": saves the figure that an element of the page contains.

@@ -224,10 +224,22 @@ def test_saved_html_file_needs_no_server_and_no_network(offline, visit, server, 
 def test_saved_html_file_shows_any_text_literally(offline, reader, tmp_path: Path):
     text = "</script><script>1</script> <!-- $& {{content}} ש 🙂"
     # A translation is given, because the model's own translation would be long and meaningless.
+    held = []
+    reader.page.route("**/*html_export_parts*", lambda route: held.append(route))
     reader.open(f"/encoder_attention?text={quote(text)}&target={quote('</script>')}")
     reader.maps(1)
-    reader.wait()
-    content = Component(reader.page, reader.page.locator(".atlas")).save(EVERYTHING)
+    shown = Component(reader.page, reader.page.locator(".atlas"))
+    # The menu offers the file as soon as its data arrive, even if the menu is open already.
+    save = shown.root.locator(".save summary")
+    save.click()
+    expect(shown.root.get_by_role("button", name=EVERYTHING)).to_be_hidden()
+    while not held:
+        reader.page.wait_for_timeout(50)
+    for route in held:
+        route.continue_()
+    expect(shown.root.get_by_role("button", name=EVERYTHING)).to_be_visible()
+    save.click()
+    content = shown.save(EVERYTHING)
     file = tmp_path / "attention.html"
     file.write_bytes(content)
     with opened_file(offline, file) as page:
