@@ -104,11 +104,12 @@ class _Sizes(Recorder):
         super().__init__(details=False)
         self.weights = self.keys_and_values = 0
 
-    def store(self, kind: Kind, name: str, x: Tensor) -> None:
+    def store(self, kind: Kind, name: str, x: Tensor) -> Tensor:
         if name == "weights":
             self.weights += x.nbytes
         elif name in ("keys", "values"):
             self.keys_and_values += x.nbytes
+        return x
 
 
 def _model(attention: Attention) -> Transformer:
