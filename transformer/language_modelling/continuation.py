@@ -1,10 +1,14 @@
 """Continues a text with a language model."""
 
+from dataclasses import replace
+
 import torch
+from torch import Tensor
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.writing import write
 from transformer.errors import TextError
+from transformer.model.kv_cache import DecoderCache
 from transformer.model.transformer import Transformer
 from transformer.text.normalisation import replace_surrogates
 from transformer.text.vocabulary import TextVocabulary
@@ -55,10 +59,22 @@ def continue_text(
         return write(
             model,
             tokenizer,
-            model.start_after(read, model.start_cache()),
+            start_after(model, read),
             settings,
             constraints,
             limit=limit,
             capture=capture,
             beginning=beginning,
         )
+
+
+def start_after(model: Transformer, beginning: Tensor) -> DecoderCache:
+    """Return the cache for continuing B texts with the given beginnings, ids [B, T] including the start symbol.
+
+    The cache covers each beginning except its last token, which the first decoding step reads. Not for runs that need
+    gradients.
+    """
+    cache = model.start_cache()
+    if beginning.shape[1] > 1:
+        cache = model.decode_step(beginning[:, :-1], cache)[1]
+    return replace(cache, unread=beginning[:, -1])

@@ -112,7 +112,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention of a text to itself ("Attention Is All You Need", section 3.2.2).
+    """Base of self- and cross-attention: the heads and their projections ("Attention Is All You Need", section 3.2.2).
 
     Each head has its own queries, keys and values, which are projections of the input.
 
@@ -130,6 +130,36 @@ class MultiHeadAttention(nn.Module):
         # One matrix projects to queries, keys and values, so that self-attention needs one product instead of three.
         self.in_projection = nn.Linear(d_model, 3 * d_model)
         self.out_projection = nn.Linear(d_model, d_model)
+
+    def attend_and_join(
+        self, query: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT
+    ) -> Tensor:
+        """Compute attention in each head, join the heads' outputs and project them.
+
+        Args:
+            query: [B, H, T, K].
+            keys_and_values: keys and values, [B, H, S, K] each.
+            context: mask, positions and hooks.
+
+        Returns:
+            Output [B, T, D].
+        """
+        keys, values = keys_and_values.split()  # 2 x [B, H, S, K]
+        heads = attend(query, keys, values, context, dropout=self.dropout if self.training else 0.0)  # [B, H, T, K]
+        return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """Split N concatenated projections x [B, T, N D] by head, to [B, N H, T, K]."""
+        x = x.view(*x.shape[:2], -1, self.width)  # [B, T, N D] -> [B, T, N H, K]
+        return x.transpose(1, 2)  # -> [B, N H, T, K]
+
+    def join_heads(self, x: Tensor) -> Tensor:
+        """Undo `split_heads` for one projection: reshape x [B, H, T, K] to [B, T, D]."""
+        return x.transpose(1, 2).flatten(2)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
+
+
+class SelfAttention(MultiHeadAttention):
+    """Multi-head attention of a text to itself."""
 
     def forward(self, x: Tensor, context: AttentionContext = NO_CONTEXT, cache: LayerCache | None = None) -> Tensor:
         """Compute attention from T positions to themselves and to the P earlier positions in the cache.
@@ -158,32 +188,6 @@ class MultiHeadAttention(nn.Module):
             heads = torch.cat((relative.rotate(queries_and_keys), values), dim=1)  # -> [B, 3H, T, K]
         query, joined = heads.split_with_sizes((self.heads, 2 * self.heads), dim=1)  # -> [B, H, T, K], [B, 2H, T, K]
         return query, KeysAndValues(joined)
-
-    def attend_and_join(
-        self, query: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT
-    ) -> Tensor:
-        """Compute attention in each head, join the heads' outputs and project them.
-
-        Args:
-            query: [B, H, T, K].
-            keys_and_values: keys and values, [B, H, S, K] each.
-            context: as in `forward`.
-
-        Returns:
-            Output [B, T, D].
-        """
-        keys, values = keys_and_values.split()  # 2 x [B, H, S, K]
-        heads = attend(query, keys, values, context, dropout=self.dropout if self.training else 0.0)  # [B, H, T, K]
-        return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
-
-    def split_heads(self, x: Tensor) -> Tensor:
-        """Split N concatenated projections x [B, T, N D] by head, to [B, N H, T, K]."""
-        x = x.view(*x.shape[:2], -1, self.width)  # [B, T, N D] -> [B, T, N H, K]
-        return x.transpose(1, 2)  # -> [B, N H, T, K]
-
-    def join_heads(self, x: Tensor) -> Tensor:
-        """Undo `split_heads` for one projection: reshape x [B, H, T, K] to [B, T, D]."""
-        return x.transpose(1, 2).flatten(2)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
 
 class CrossAttention(MultiHeadAttention):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transformer.config import TransformerConfig
 from transformer.errors import InterventionError
-from transformer.model.attention import NO_CONTEXT, AttentionContext, MultiHeadAttention
+from transformer.model.attention import NO_CONTEXT, AttentionContext, SelfAttention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
 from transformer.model.edits import Edits
@@ -17,7 +17,7 @@ from transformer.model.kv_cache import KeysAndValues
 from transformer.model.masks import causal_mask, compressed_mask, intersect
 
 
-class LocalAttention(MultiHeadAttention):
+class LocalAttention(SelfAttention):
     """Multi-head attention within blocks of `config.block` positions; the mask covers a single block."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -34,7 +34,7 @@ class LocalAttention(MultiHeadAttention):
         return blocks.join(y)  # -> [B, T, D]
 
 
-class CompressedAttention(MultiHeadAttention):
+class CompressedAttention(SelfAttention):
     """Multi-head attention to compressed keys and values, each merged from `config.stride` positions.
 
     The cache stores uncompressed keys and values, and every step compresses all of them.
@@ -51,13 +51,13 @@ class CompressedAttention(MultiHeadAttention):
         return super().attend_and_join(query, keys_and_values, context)
 
 
-def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
+def masked_self_attention(config: TransformerConfig) -> SelfAttention:
     """Create the self-attention module of a decoder layer; `config.attention` selects the class."""
     if config.attention == "local":
         return LocalAttention(config)
     if config.attention == "compressed":
         return CompressedAttention(config)
-    return MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout)
+    return SelfAttention(config.d_model, config.heads, dropout=config.dropout)
 
 
 def self_attention_mask(

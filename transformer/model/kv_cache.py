@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -117,16 +118,18 @@ class Buffer:
 
 
 class LayerCache:
-    """Keys and values of one layer's self-attention; every decoding step appends new ones.
+    """Keys and values of one decoder layer; every decoding step appends new ones to those of self-attention.
 
     Attributes:
-        past: keys and values of the P positions so far, [B, H, P, K]; None before the first step. Updated by `extend`.
+        past: self-attention's keys and values of the P positions so far, [B, H, P, K]; None before the first step.
+            Updated by `extend`.
+        memory: cross-attention's keys and values, [B, H, S, K]; None without an encoder.
     """
 
-    __slots__ = ("past",)
+    __slots__ = ("memory", "past")
 
-    def __init__(self, past: KeysAndValues | None = None) -> None:
-        self.past = past
+    def __init__(self, past: KeysAndValues | None = None, memory: KeysAndValues | None = None) -> None:
+        self.past, self.memory = past, memory
 
     def extend(self, new: KeysAndValues) -> KeysAndValues:
         """Append the keys and values of T new positions; return all keys and values, [B, H, P + T, K]."""
@@ -170,13 +173,15 @@ class DecoderCache:
         """Any tensor of the cache whose first axis is the batch."""
         return (self.memory_keys_and_values or self.past)[0].joined if self.unread is None else self.unread
 
-    def memory_of(self, layer: int) -> KeysAndValues | None:
-        """Return a layer's cross-attention keys and values; None without an encoder."""
-        return self.memory_keys_and_values[layer] if self.memory_keys_and_values else None
+    def of_layer(self, layer: int) -> LayerCache:
+        """Return a new cache for one step of a layer; it contains all earlier keys and values."""
+        past, memory = self.past, self.memory_keys_and_values
+        return LayerCache(past[layer] if past else None, memory[layer] if memory else None)
 
-    def past_of(self, layer: int) -> LayerCache:
-        """Return a new cache for one step of a layer's self-attention; it contains all earlier keys and values."""
-        return LayerCache(self.past[layer] if self.past else None)
+    def extended(self, layers: Sequence[LayerCache], count: int) -> DecoderCache:
+        """Return the cache after a step that has added `count` positions to the layers' caches."""
+        past = tuple(layer.past for layer in layers if layer.past is not None)
+        return DecoderCache(self.memory_keys_and_values, self.source_mask, self.edits, past, self.length + count)
 
     def first_read(self, start: int) -> Tensor:
         """Return the tokens [B] that the first step reads; `start` is the id of the start symbol."""

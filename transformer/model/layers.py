@@ -14,11 +14,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
-from transformer.model.attention import NO_CONTEXT, AttentionContext, CrossAttention, MultiHeadAttention
+from transformer.model.attention import NO_CONTEXT, AttentionContext, CrossAttention, SelfAttention
 from transformer.model.attention_variants import masked_self_attention
 from transformer.model.fast.dropout import dropout
 from transformer.model.hooks import NO_HOOKS, Hooks
-from transformer.model.kv_cache import KeysAndValues, LayerCache
+from transformer.model.kv_cache import LayerCache
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
@@ -101,7 +101,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout)
+        self.self_attention = SelfAttention(config.d_model, config.heads, dropout=config.dropout)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config, "self_attention")
         self.feed_forward_residual = Residual(config, "feed_forward")
@@ -137,20 +137,13 @@ class DecoderLayer(nn.Module):
             self.cross_attention_residual = Residual(config, "cross_attention")
         self.feed_forward_residual = Residual(config, "feed_forward")
 
-    def forward(
-        self,
-        x: Tensor,
-        memory_keys_and_values: KeysAndValues | None,
-        context: LayerContext,
-        cache: LayerCache | None = None,
-    ) -> Tensor:
+    def forward(self, x: Tensor, context: LayerContext, cache: LayerCache) -> Tensor:
         """Run the layer on new target positions x [B, T, D]; the output has the same shape.
 
         Args:
             x: [B, T, D].
-            memory_keys_and_values: this layer's cross-attention keys and values, [B, H, S, K]; None without an encoder.
             context: masks, positions and hooks.
-            cache: keys and values of earlier positions, to which those of x are added; None if x is the whole target.
+            cache: keys and values of the source and of earlier target positions, to which those of x are added.
         """
         hooks = context.hooks
 
@@ -159,10 +152,9 @@ class DecoderLayer(nn.Module):
         x = hooks.at("after_self_attention", x)
 
         # 2. cross-attention
-        if memory_keys_and_values is not None:
-            x = self.cross_attention_residual.add(
-                x, self.cross_attention, hooks, memory_keys_and_values, context.cross_attention
-            )
+        if cache.memory is not None:
+            inputs = cache.memory, context.cross_attention
+            x = self.cross_attention_residual.add(x, self.cross_attention, hooks, *inputs)
             x = hooks.at("after_cross_attention", x)
 
         # 3. feed-forward

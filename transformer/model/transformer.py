@@ -1,7 +1,6 @@
 """The Transformer: an encoder-decoder, or one of its stacks alone."""
 
 import math
-from dataclasses import replace
 from typing import cast
 
 import torch
@@ -68,11 +67,6 @@ class Transformer(nn.Module):
         if config.tied_embeddings != "none":
             self.generator.weight = self.target_embedding.weight
 
-    @property
-    def device(self) -> torch.device:
-        """The device of the parameters."""
-        return next(self.parameters()).device
-
     def forward(
         self,
         source: Tensor | None,
@@ -137,6 +131,38 @@ class Transformer(nn.Module):
         """
         return self.decode_step(target, self.start_cache(memory, source_mask, edits=edits), record=record)[0]
 
+    def decode_step(
+        self, target: Tensor, cache: DecoderCache, *, record: Recorder | None = None
+    ) -> tuple[Tensor, DecoderCache]:
+        """Read further target tokens [B, T], which follow the tokens in the cache.
+
+        Returns:
+            The decoder's output [B, T, D] for the new tokens, which is an argument of `logits`, and a cache that also
+            contains these tokens. The cache passed in does not change.
+        """
+        edits, start = cache.edits, cache.length
+        hooks = hooks_of(edits, record, "decoder", start=start)
+        positions = self.target_positions if edits.positions else None
+        x = self._embed(target, self.target_embedding, positions, self.target_norm, start=start)  # [B, T] -> [B, T, D]
+        x = hooks.at("embedding", x)
+        context = self._decoder_context(cache, target.shape[1], target.device, hooks)
+        layers = []
+        for index, layer in enumerate(self.decoder_layers):
+            layers.append(cache.of_layer(index))
+            x = layer(x, context.of_layer(index), layers[-1])  # [B, T, D]
+        return hooks.at("stack_output", self.decoder_norm(x)), cache.extended(layers, target.shape[1])
+
+    def logits(self, output: Tensor, cache: DecoderCache, *, record: Recorder | None = None) -> Tensor:
+        """Return the next-token logits [B, T, V] after each of the last T tokens in the cache.
+
+        Args:
+            output: the decoder's output for these tokens, [B, T, D], as returned by `decode_step`.
+            cache: the cache returned together with `output`.
+            record: recorder that receives the logits; None to record nothing.
+        """
+        hooks = hooks_of(cache.edits, record, "decoder", start=cache.length - output.shape[1])
+        return hooks.at("logits", self.generator(output))  # [B, T, D] -> [B, T, V]
+
     def start_cache(
         self, memory: Tensor | None = None, source_mask: Tensor | None = None, *, edits: Edits = UNEDITED
     ) -> DecoderCache:
@@ -155,51 +181,6 @@ class Transformer(nn.Module):
         keys_and_values = tuple(each.project_keys_and_values(memory).contiguous() for each in attentions)
         return DecoderCache(keys_and_values, source_mask, edits)
 
-    def start_after(self, beginning: Tensor, cache: DecoderCache) -> DecoderCache:
-        """Return the cache for continuing B texts with the given beginnings, ids [B, T] including the start symbol.
-
-        The cache covers each beginning except its last token, which the first decoding step reads. Not for runs that
-        need gradients.
-        """
-        if beginning.shape[1] > 1:
-            cache = self.decode_step(beginning[:, :-1], cache)[1]
-        return replace(cache, unread=beginning[:, -1])
-
-    def decode_step(
-        self, target: Tensor, cache: DecoderCache, *, record: Recorder | None = None
-    ) -> tuple[Tensor, DecoderCache]:
-        """Read further target tokens [B, T], which follow the tokens in the cache.
-
-        Returns:
-            The decoder's output [B, T, D] for the new tokens, which is an argument of `logits`, and a cache that also
-            contains these tokens. The cache passed in does not change.
-        """
-        edits, start = cache.edits, cache.length
-        hooks = hooks_of(edits, record, "decoder", start=start)
-        positions = self.target_positions if edits.positions else None
-        x = self._embed(target, self.target_embedding, positions, self.target_norm, start=start)  # [B, T] -> [B, T, D]
-        x = hooks.at("embedding", x)
-        context = self._decoder_context(cache, target.shape[1], target.device, hooks)
-        past = []
-        for index, layer in enumerate(self.decoder_layers):
-            layer_cache = cache.past_of(index)
-            x = layer(x, cache.memory_of(index), context.of_layer(index), layer_cache)  # [B, T, D]
-            past.append(layer_cache.past)
-        length = start + target.shape[1]
-        cache = DecoderCache(cache.memory_keys_and_values, cache.source_mask, edits, tuple(past), length)
-        return hooks.at("stack_output", self.decoder_norm(x)), cache
-
-    def logits(self, output: Tensor, cache: DecoderCache, *, record: Recorder | None = None) -> Tensor:
-        """Return the next-token logits [B, T, V] after each of the last T tokens in the cache.
-
-        Args:
-            output: the decoder's output for these tokens, [B, T, D], as returned by `decode_step`.
-            cache: the cache returned together with `output`.
-            record: recorder that receives the logits; None to record nothing.
-        """
-        hooks = hooks_of(cache.edits, record, "decoder", start=cache.length - output.shape[1])
-        return hooks.at("logits", self.generator(output))  # [B, T, D] -> [B, T, V]
-
     def _decoder_context(self, cache: DecoderCache, queries: int, device: torch.device, hooks: Hooks) -> LayerContext:
         """Return the inputs that all decoder layers share for the next `queries` positions."""
         edits, start = cache.edits, cache.length
@@ -210,13 +191,6 @@ class Transformer(nn.Module):
         keys = cache.memory_keys_and_values[0].length
         cross_mask = intersect(padding_mask(cache.source_mask), edits.mask("cross", queries, keys, device, start=start))
         return LayerContext(masked, AttentionContext(cross_mask), hooks)
-
-    def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
-        """Return the scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are returned unchanged."""
-        if tokens.is_floating_point():
-            return tokens
-        x = embedding(tokens)  # [B, T] -> [B, T, D]
-        return x * math.sqrt(self.config.d_model) if self.config.scale_embedding else x
 
     def _embed(
         self,
@@ -232,6 +206,18 @@ class Transformer(nn.Module):
         if positions is not None:
             x = positions(x, start=start)  # [B, T, D] + [T, D]
         return dropout(norm(x), self.config.dropout, self.training)
+
+    def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
+        """Return the scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are returned unchanged."""
+        if tokens.is_floating_point():
+            return tokens
+        x = embedding(tokens)  # [B, T] -> [B, T, D]
+        return x * math.sqrt(self.config.d_model) if self.config.scale_embedding else x
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the parameters."""
+        return next(self.parameters()).device
 
 
 def build(config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> Transformer:

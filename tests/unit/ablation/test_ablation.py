@@ -13,7 +13,7 @@ from transformer.ablation.estimate import mean_over_draws
 from transformer.ablation.importance import concatenated_heads, head_importance, normalised_by_layer
 from transformer.ablation.removal import least_important_first, random_order, removal_curve, without_heads
 from transformer.measurements.importance import ImportanceStatistics, bootstrap, importance_statistics
-from transformer.model.attention import AttentionContext, MultiHeadAttention
+from transformer.model.attention import AttentionContext, SelfAttention
 from transformer.model.edits import Edits, edits_of
 from transformer.model.hooks import Hooks
 from transformer.model.kv_cache import KeysAndValues
@@ -28,7 +28,7 @@ TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
 
 def attention_of_one_position(heads, width):
     torch.manual_seed(3)
-    attention = MultiHeadAttention(width, heads, dropout=0.0).eval()
+    attention = SelfAttention(width, heads, dropout=0.0).eval()
     return attention, torch.randn(1, 1, width)
 
 
@@ -41,7 +41,7 @@ def changing(**factors):
 def test_removing_a_head_removes_only_its_contribution_to_the_output():
     """The output projection mixes all coordinates, so removing one head changes every coordinate of the output."""
     torch.manual_seed(4)
-    attention = MultiHeadAttention(12, 3, dropout=0.0).eval()
+    attention = SelfAttention(12, 3, dropout=0.0).eval()
     x = torch.randn(2, 5, 12)
     query, memory = attention.project(x)
     whole = attention(x)
@@ -157,7 +157,7 @@ def test_gate_gradients_add_up_to_the_gradient_times_the_attention_output(precis
 
 def test_gradient_estimate_for_a_quadratic_loss_is_twice_the_measured_effect():
     """The two heads write (1, 0) and (0, 2), and the loss is |output|^2 / 2."""
-    attention = MultiHeadAttention(2, 2, dropout=0.0).eval()
+    attention = SelfAttention(2, 2, dropout=0.0).eval()
     attention.out_projection.weight.data, attention.out_projection.bias.data = torch.eye(2), torch.zeros(2)
     memory = KeysAndValues.of(torch.zeros(1, 2, 1, 1), torch.tensor([1.0, 2.0]).view(1, 2, 1, 1))
 

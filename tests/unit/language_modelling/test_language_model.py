@@ -2,6 +2,7 @@ import torch
 
 from tests.unit.language_modelling.conftest import random_weights
 from transformer.config import decoder_only
+from transformer.language_modelling.continuation import start_after
 from transformer.model.recorder import Recorder
 from transformer.model.sinusoids import sinusoids
 from transformer.model.transformer import Transformer, build
@@ -35,7 +36,7 @@ def assert_equal_to(theirs, model):
         torch.testing.assert_close(attention(record), maps, atol=1e-5, rtol=0)
         torch.testing.assert_close(model(None, ids), expected.logits, atol=1e-5, rtol=0)
 
-        cache, last = model.start_after(ids[:, :5], model.start_cache()), ids[:, 4:5]
+        cache, last = start_after(model, ids[:, :5]), ids[:, 4:5]
         for at in range(4, ids.shape[1]):
             record = Recorder(details=False)
             hidden, cache = model.decode_step(last, cache, record=record)

@@ -4,6 +4,7 @@ import torch
 from transformer.config import decoder_only
 from transformer.errors import InterventionError, TextError
 from transformer.language_modelling.attention_map import attention_mask, attention_weights, map_of_text
+from transformer.language_modelling.continuation import start_after
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
@@ -46,7 +47,7 @@ def test_no_token_depends_on_a_later_token(choices):
 def test_reading_token_by_token_matches_one_pass(choices):
     model, ids = small(**choices), tokens()
     with torch.inference_mode():
-        expected, cache = model(None, ids), model.start_after(ids[:, :1], model.start_cache())
+        expected, cache = model(None, ids), start_after(model, ids[:, :1])
         for at in range(LENGTH):
             hidden, cache = model.decode_step(ids[:, at : at + 1], cache)
             torch.testing.assert_close(model.generator(hidden)[:, 0], expected[:, at], atol=1e-5, rtol=0)
@@ -114,7 +115,7 @@ def test_reading_several_tokens_per_step_matches_one_pass(choices, cuts):
     """The cuts begin or end with a block, or cross several blocks."""
     model, ids = small(**choices), tokens()
     with torch.inference_mode():
-        expected, cache, before = model(None, ids), model.start_after(ids[:, :1], model.start_cache()), 0
+        expected, cache, before = model(None, ids), start_after(model, ids[:, :1]), 0
         for after in (*cuts, LENGTH):
             hidden, cache = model.decode_step(ids[:, before:after], cache)
             torch.testing.assert_close(model.generator(hidden), expected[:, before:after], atol=1e-5, rtol=0)

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from transformer.model.attention import (
     AttentionContext,
     CrossAttention,
-    MultiHeadAttention,
+    SelfAttention,
     masked_softmax,
     scaled_dot_product_attention,
 )
@@ -22,7 +22,7 @@ def seed():
 
 @pytest.fixture
 def attention():
-    return with_bias(MultiHeadAttention)
+    return with_bias(SelfAttention)
 
 
 @pytest.fixture
@@ -129,9 +129,10 @@ def test_fused_attention_is_used_only_without_a_recorder(attention, monkeypatch)
     assert calls == [1]
 
 
-def test_separate_projections_match_parts_of_the_joint_projection(cross_attention):
+def test_separate_projections_match_parts_of_the_joint_projection(attention, cross_attention):
     x = torch.randn(2, 5, 12)
-    query, keys_and_values = cross_attention.project(x)
+    attention.load_state_dict(cross_attention.state_dict())
+    query, keys_and_values = attention.project(x)
     torch.testing.assert_close(cross_attention.project_queries(x), query)
     torch.testing.assert_close(cross_attention.project_keys_and_values(x).joined, keys_and_values.joined)
 

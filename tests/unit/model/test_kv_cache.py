@@ -1,14 +1,14 @@
 import pytest
 import torch
 
-from transformer.model.attention import MultiHeadAttention
+from transformer.model.attention import SelfAttention
 from transformer.model.kv_cache import BLOCK
 
 
 @pytest.fixture
 def attention():
     torch.manual_seed(3)
-    module = MultiHeadAttention(12, 3, dropout=0.4).eval()
+    module = SelfAttention(12, 3, dropout=0.4).eval()
     torch.nn.init.normal_(module.in_projection.bias)
     return module
 

@@ -4,6 +4,7 @@ from torch import nn
 
 from transformer.config import TransformerConfig
 from transformer.model.attention import AttentionContext
+from transformer.model.kv_cache import LayerCache
 from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
 from transformer.model.masks import causal_mask, padding_mask
 
@@ -64,7 +65,7 @@ def test_decoder_layer_matches_pytorch(norm, activation):
     x, memory = torch.randn(3, 5, 16), torch.randn(3, 6, 16)
     real = torch.arange(6) < torch.tensor([[6], [4], [1]])
     expected = theirs(x, memory, tgt_mask=~causal_mask(5), memory_key_padding_mask=~real)
-    keys_and_values = ours.cross_attention.project_keys_and_values(memory)
+    cache = LayerCache(memory=ours.cross_attention.project_keys_and_values(memory))
     context = LayerContext(AttentionContext(causal_mask(5)), AttentionContext(padding_mask(real)))
-    actual = ours(x, keys_and_values, context)
+    actual = ours(x, context, cache)
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
