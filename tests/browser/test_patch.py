@@ -58,3 +58,19 @@ def test_last_word_is_selected_if_the_user_must_change_a_word(reader):
     box = reader.page.get_by_role("textbox", name="Sentence B")
     expect(box).to_be_focused()
     reader.page.wait_for_function("getSelection().toString() === 'car'")
+
+
+def test_patch_and_how_it_came_about_link_to_each_other_with_the_same_token(reader):
+    reader.open(ADDRESS)
+    step = reader.page.get_by_role("combobox", name="Step that writes").input_value().partition(":")[0]
+    reader.page.get_by_role("link", name="Follow this token back").click()
+    reader.arrived("how_it_came_about")
+    reader.page.wait_for_function(f"/graph_position={step}(&|$)/.test(location.search)")
+    reader.wait()
+    other = "1" if step != "1" else "2"
+    reader.open(
+        reader.page.url.removeprefix(reader.address).replace(f"graph_position={step}", f"graph_position={other}")
+    )
+    reader.page.get_by_role("link", name="Patch the step").click()
+    reader.arrived("patch")
+    reader.page.wait_for_function(f"/patch_step={other}(&|$)/.test(location.search)")
