@@ -386,7 +386,8 @@ def test_warning_about_a_translation_is_shown_above_the_translation(page):
 )
 def test_example_that_the_model_gets_wrong_is_labelled_wrong(text, wrong):
     test = opened(text=text)
-    assert any("“es” is wrong here" in each.value for each in test.caption) == wrong
+    translation = next(each.value for each in test.markdown if each.value.startswith("**German:**"))
+    assert ("“es” is wrong here" in translation) == wrong
 
 
 @pytest.mark.parametrize("page", ATTENTION)
