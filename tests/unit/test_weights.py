@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from tests.conftest import ONE_SHAPE
+from transformer.model.attention import SelfAttention
 from transformer.values.trace import KINDS
 
 
@@ -37,7 +38,8 @@ def test_projection_of_each_head_matches_its_slice_of_the_layer(shaped_translato
     attention = layer_of(shaped_translator, kind, 1)
     torch.manual_seed(2)
     x = torch.randn(5, 24)
-    query, memory = attention.project(x[None])
+    # Self-attention computes all three projections in one product.
+    query, memory = SelfAttention.project(attention, x[None])
     for matrix, bias, expected in (
         (found.query, found.query_bias, query),
         (found.key, found.key_bias, memory.keys),
