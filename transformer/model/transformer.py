@@ -104,11 +104,7 @@ class Transformer(nn.Module):
         positions = self.source_positions if edits.positions else None
         x = self._embed(source, self.source_embedding, positions, self.source_norm)  # [B, S] -> [B, S, D]
         x = hooks.at("embedding", x)
-        length = source.shape[1]
-        # [B, 1, 1, S] and [B, 1, S, S] -> [B, 1, S, S], or None
-        mask = intersect(padding_mask(source_mask), edits.mask("encoder", length, length, source.device))
-        relative = None if positions is None else positions.relative(length)
-        context = LayerContext(AttentionContext(mask, relative), hooks=hooks)
+        context = self._encoder_context(source_mask, edits, source.shape[1], source.device, hooks)
         for index, layer in enumerate(self.encoder_layers):
             x = layer(x, context.of_layer(index))  # [B, S, D]
         return hooks.at("stack_output", self.encoder_norm(x))
@@ -180,6 +176,15 @@ class Transformer(nn.Module):
         # L x [B, S, D] -> L x 2 x [B, H, S, K]
         keys_and_values = tuple(each.project_keys_and_values(memory).contiguous() for each in attentions)
         return DecoderCache(keys_and_values, source_mask, edits)
+
+    def _encoder_context(
+        self, source_mask: Tensor | None, edits: Edits, length: int, device: torch.device, hooks: Hooks
+    ) -> LayerContext:
+        """Return the inputs that all encoder layers share for a source of `length` tokens."""
+        # [B, 1, 1, S] and [B, 1, S, S] -> [B, 1, S, S], or None
+        mask = intersect(padding_mask(source_mask), edits.mask("encoder", length, length, device))
+        relative = self.source_positions.relative(length) if edits.positions else None
+        return LayerContext(AttentionContext(mask, relative), hooks=hooks)
 
     def _decoder_context(self, cache: DecoderCache, queries: int, device: torch.device, hooks: Hooks) -> LayerContext:
         """Return the inputs that all decoder layers share for the next `queries` positions."""
