@@ -22,7 +22,7 @@ from transformer.values.trace import Trace
 pytest_plugins = ["tests.share"]
 
 # The arrays in the tests are tiny, so a second thread costs more than it saves. Child processes, such as pytest's
-# workers, read the variable when they load numpy and torch.
+# workers, read OMP_NUM_THREADS when they load numpy and torch.
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -74,7 +74,7 @@ def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
             message = ended.code
         written = capsys.readouterr()
         if isinstance(message, str):
-            # The interpreter handles SystemExit in the same way.
+            # The interpreter, too, prints such a message to stderr and exits with code 1.
             return Ended(1, written.out, f"{written.err}{message}\n")
         return Ended(int(message or 0), written.out, written.err)
 
@@ -114,7 +114,7 @@ def shipped() -> Translator:
     return Translator.load(device="cpu")
 
 
-# Maximum length of `tiny_language_model`; small, so that a short text exceeds it.
+# Maximum number of tokens that `tiny_language_model` can read; small, so that a short text exceeds it.
 POSITIONS = 64
 
 
@@ -131,7 +131,8 @@ def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# Together, these cover every configuration option that changes the computation inside a layer.
+# Together, these cover every norm placement, activation, positional encoding, and option of the embeddings and the
+# output layer.
 SHAPES = {
     "pre": {"positions": "sinusoidal", "tied_embeddings": "all"},
     "post": {
@@ -156,8 +157,8 @@ ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True
 
 
 def perturbed(model: Transformer) -> Transformer:
-    """Perturb the gains, biases and attention weights of a new model. Otherwise, its norms and biases would have no
-    effect.
+    """Perturb a new model's gains, biases and attention input projections. Initial gains of 1 and biases of 0 would
+    hide errors.
     """
     model.eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
@@ -183,7 +184,7 @@ def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> T
 
 @pytest.fixture(scope="session")
 def shaped_trace(shaped_translator: Translator) -> Trace:
-    """A trace with details for a given translation; the source has more tokens than a head has dimensions."""
+    """A trace of a given translation, with details; the source has more tokens than a head has dimensions."""
     return shaped_translator.trace("The old man reads a book.", "Der alte Mann liest ein Buch.", details=True)
 
 

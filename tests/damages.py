@@ -28,7 +28,7 @@ def file_damages(draw: st.DrawFn, files: Sequence[str]) -> tuple[str, str, str, 
 
 
 def damage_file(folder: Path, kind: str, name: str, other: str = "", place: float = 0, added: bytes = b"?") -> None:
-    """Damage a file in one of the ways in CONTENTS and PLACES."""
+    """Damage a file in one of the ways that CONTENTS and PLACES list."""
     path = folder / name
     content = path.read_bytes()
     at = int(place * len(content))

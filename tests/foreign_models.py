@@ -1,4 +1,4 @@
-"""Small random models that read or write Arabic, in the format of `attention-atlas import`."""
+"""Small random models that read or write Arabic, in the format that `attention-atlas import` writes."""
 
 import io
 import json
@@ -123,6 +123,6 @@ def tokens_of(*models: bytes) -> list[str]:
 
 
 def numbered(tokens: list[str], total: int = 0) -> dict[str, int]:
-    """Return a vocab.json like OPUS-MT's: end symbol first, padding last, and filler tokens up to the total."""
+    """Return the content of a vocab.json like OPUS-MT's: end symbol first, fillers up to `total`, padding last."""
     filled = [*tokens, *(f"▁filler{number}" for number in range(total - len(tokens) - 3))]
     return {text: number for number, text in enumerate(["</s>", "<unk>", *filled, "<pad>"])}

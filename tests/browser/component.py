@@ -32,7 +32,7 @@ VIRIDIS = {0.0: (68, 1, 84), 0.25: (59, 82, 139), 0.5: (33, 145, 140), 0.75: (94
 
 
 def in_tokens(**shown: object) -> AttentionParams:
-    """Return parameters that choose the first head and show tokens instead of words."""
+    """Return parameters that choose the first head and show tokens, except where `shown` sets other values."""
     return AttentionParams(**{"layer": 0, "head": 0, "words": False, **shown})
 
 
@@ -85,7 +85,7 @@ class Component:
         return int(layer), int(head)
 
     def control(self, label: str) -> Locator:
-        """Return a control by its label. If the control is in the settings panel, open the panel."""
+        """Return the control with this label. If the control is in the closed settings panel, open the panel."""
         found = self.root.get_by_label(label, exact=True)
         if self.root.locator(".display:not([open])").get_by_label(label, exact=True).count():
             self.root.locator(".display summary").click()
@@ -116,7 +116,7 @@ class Component:
         self.settle()
 
     def save(self, name: str) -> bytes:
-        """Return the content of the file that a menu button saves."""
+        """Click a button of the save menu, and return the content of the saved file."""
         self.root.locator(".save summary").click()
         with self.page.expect_download() as download:
             self.root.get_by_role("button", name=name, exact=True).click()
@@ -132,7 +132,7 @@ class Component:
         return list(csv.DictReader(io.StringIO(self.save("CSV").decode("utf-8"))))
 
     def cells(self, rows: int, columns: int) -> np.ndarray:
-        """Return x, y, width and height of each cell, [R, C, 4], from the map's SVG export."""
+        """Return the x, y, width and height of each cell, [R, C, 4], from the map's SVG export."""
         rectangles = self.svg().findall(f"{SVG}rect")[1 : 1 + rows * columns]
         names = ("x", "y", "width", "height")
         return np.array([[float(one.get(name)) for name in names] for one in rectangles]).reshape(rows, columns, 4)
@@ -146,7 +146,7 @@ class Component:
 
     def colours(self, cells: np.ndarray) -> np.ndarray:
         """Return the RGB colour of each cell in the large map, sampled off-centre to avoid the printed number and
-        hatching.
+        the hatching.
         """
         pixels = self.pixels(self.large)
         x, y = cells[..., 0] + cells[..., 2] / 4, cells[..., 1] + cells[..., 3] / 4
@@ -171,7 +171,7 @@ def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Voca
 
 @contextmanager
 def offline_page(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """Open a page without a network, and record every request and error."""
+    """Open a page without a network, and record every request, console message and error."""
     context = browser.new_context()
     problems: list[str] = []
     context.route(re.compile("^(http|ws)"), lambda route: (problems.append(route.request.url), route.abort()))
@@ -195,7 +195,7 @@ def opened_document(
     choice: AttentionParams | None = None,
     **look: object,
 ) -> Iterator[Component]:
-    """Write the HTML file with all attention maps, and open the file without a server."""
+    """Write the HTML file with all attention maps, open it without a server, and yield the browser of one kind."""
     file = folder / "attention.html"
     file.write_text(document(trace, kind, choice or in_tokens(), translator.tokenizer), encoding="utf-8")
     with opened_file(offline, file, **look) as page:
@@ -211,7 +211,7 @@ def opened_file(
     color_scheme: Literal["light", "dark"] = "light",
     last: str = f":nth-match(.atlas[data-drawn], {len(KINDS)})",
 ) -> Iterator[Page]:
-    """Open a file in an `offline_page`. A request or an error on the page fails the test.
+    """Open a file in an `offline_page`. A request, a console message or an error fails the test.
 
     Args:
         last: CSS selector of the last element that the file renders; by default, the last of three attention browsers.

@@ -31,7 +31,7 @@ PLACES = (
 HOW = "no Chrome or Chromium found: install one (Debian: apt-get install chromium) to run the browser tests"
 # Timeout in milliseconds for an expected event; generous, because the machine may be busy.
 PATIENCE = 90_000
-# JavaScript: whether nothing covers the centre of an element, in the page or in a shadow root.
+# JavaScript: whether nothing covers the centre of an element, which may be in a shadow root.
 FREE = """element => {
     const box = element.getBoundingClientRect();
     return element.contains(element.getRootNode().elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
@@ -44,7 +44,7 @@ CHARTS_DRAWN = """
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests that need a fresh server first; after them, all tests share that server."""
+    """Run tests that need an unvisited server first, so that the first of them can use the shared server."""
     items.sort(key=lambda item: "unvisited" not in getattr(item, "fixturenames", ()))
 
 
@@ -74,7 +74,7 @@ def running_server(
     folder: Path = ROOT,
     port: int = 0,
 ) -> Iterator[str]:
-    """Run a fresh server of the app, and yield its URL. Tracebacks or warnings in the server's log fail the test."""
+    """Start a new app server, and yield its URL. A traceback, an error or a warning in its log fails the test."""
     if not port:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -88,7 +88,7 @@ def running_server(
                 urllib.request.urlopen(f"{address}/_stcore/health", timeout=5).close()
                 break
             except OSError:
-                assert process.poll() is None, "the server ended at its start"
+                assert process.poll() is None, "the server exited during startup"
                 time.sleep(0.1)
         yield address
     finally:
@@ -106,7 +106,7 @@ def server() -> Iterator[str]:
 
 @dataclass
 class Visitor:
-    """A user with a browser page, whose errors are recorded."""
+    """A user with a browser page. `problems` lists the page's errors, warnings and requests to other machines."""
 
     page: Page
     address: str
@@ -120,7 +120,7 @@ class Visitor:
         self.wait()
 
     def wait(self) -> None:
-        """Wait until the app has answered all requests and the previous page is removed."""
+        """Wait until all script runs have ended and their output has replaced the previous page."""
         self.page.evaluate("runs.quiet = 0")
         # Polling on every animation frame would make Chromium draw every frame.
         self.page.wait_for_function(SETTLED, polling=25)
@@ -157,7 +157,7 @@ class Visitor:
                 return
 
     def steady(self, measure: str) -> Any:
-        """Return the value of a JavaScript function, once all charts are drawn and two calls give the same value."""
+        """Return the value of a JavaScript function, once all charts are drawn and two calls in a row agree."""
         self.page.wait_for_function(CHARTS_DRAWN)
         found = self.page.evaluate(measure)
         while True:
@@ -210,7 +210,7 @@ class Visitor:
 
 @contextmanager
 def watched(page: Page, address: str) -> Iterator[Visitor]:
-    """Yield a user of the app whose page fails the test on an error or a request to another machine."""
+    """Yield a user. An error, a warning or a request to another machine on the user's page fails the test."""
     someone = Visitor(page, address)
 
     def finished(response):
@@ -242,7 +242,7 @@ def watched(page: Page, address: str) -> Iterator[Visitor]:
 
 @contextmanager
 def window(browser: Browser, **options: object) -> Iterator[Page]:
-    """Open a page in a browser context without stored state."""
+    """Open a page in a new browser context, which has no stored state."""
     # Disable Streamlit's animations, because a browser without a GPU renders every frame on the CPU.
     context = browser.new_context(**{"viewport": VIEWPORT, "reduced_motion": "reduce", **options})
     context.add_init_script(RUNS)
@@ -293,7 +293,7 @@ def desks(browser: Browser) -> Iterator[Desks]:
 
 @pytest.fixture
 def serve() -> Callable[..., AbstractContextManager[str]]:
-    """Return a function that starts a fresh server; see `running_server`."""
+    """Return a function that starts a new server; see `running_server`."""
     return running_server
 
 
@@ -306,7 +306,7 @@ def unvisited(server: str, desks: Desks) -> Iterator[str]:
 
 @pytest.fixture
 def visit(desks: Desks) -> Callable[..., AbstractContextManager[Visitor]]:
-    """Return a function that opens the app at a URL as a new user."""
+    """Return a function that yields a new user of the app at a URL; see `Desks.visitor`."""
     return desks.visitor
 
 

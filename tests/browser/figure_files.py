@@ -1,4 +1,4 @@
-"""Saves a figure through its menu, and reads the saved files with other programs."""
+"""Saves figures through their menus, and reads the saved files with other programs."""
 
 import io
 import math
@@ -14,7 +14,7 @@ from pypdf import PdfReader
 
 SVG = "{http://www.w3.org/2000/svg}"
 FONTS = [str(path) for path in (Path(__file__).parents[2] / "assets" / "fonts").glob("*.ttf")]
-# SVG elements that a saved figure may contain. None of them can run code or fetch anything.
+# SVG elements that a saved figure may contain. None of them can run code, and `drawing` checks that they fetch nothing.
 ELEMENTS = {
     "svg",
     "desc",
@@ -43,7 +43,7 @@ MARK = "␣"
 
 
 def save(figure: Locator, name: str, *, width: str = "as on the screen", **chosen: bool) -> bytes:
-    """Return the file that a figure's menu saves.
+    """Save a figure through its menu, and return the content of the file.
 
     Args:
         figure: element that contains the menu.
@@ -68,7 +68,7 @@ def save(figure: Locator, name: str, *, width: str = "as on the screen", **chose
 
 
 def drawing(figure: Locator, **options: object) -> ElementTree.Element:
-    """Return a figure's SVG, and check that it contains only drawing elements."""
+    """Return the root of a figure's SVG, after checking that its elements and attributes are safe."""
     root = ElementTree.fromstring(save(figure, "SVG", **options))
     for element in root.iter():
         assert element.tag.removeprefix(SVG) in ELEMENTS, element.tag
@@ -114,7 +114,7 @@ def only(root: ElementTree.Element, kept: ElementTree.Element) -> ElementTree.El
 
 
 def ink(dark: np.ndarray) -> np.ndarray | None:
-    """Return left, top, right and bottom of the dark pixels, or None if there are none.
+    """Return the left, top, right and bottom edges of the dark pixels, or None if no pixel is dark.
 
     Args:
         dark: whether each pixel is dark, bool [height, width].
@@ -126,7 +126,7 @@ def ink(dark: np.ndarray) -> np.ndarray | None:
 def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, str, int]:
     """Return the largest distance, in CSS pixels, between a label's edges as drawn by resvg and by the browser.
 
-    Compares only upright labels on the page's background. Elsewhere, not all dark pixels belong to the label.
+    Compares only labels on the page's background, because elsewhere, not all dark pixels belong to the label.
 
     Args:
         root: SVG of the figure.
@@ -179,6 +179,6 @@ def check_pdf(content: bytes, millimetres: float, *expected: str) -> PdfReader:
     for font in fonts:
         descendant = font.get_object()["/DescendantFonts"][0].get_object()
         embedded = descendant["/FontDescriptor"].get_object()["/FontFile2"].get_object().get_data()
-        assert 1_000 < len(embedded) < 250_000, "some letters of it, not all"
+        assert 1_000 < len(embedded) < 250_000, "only the letters that are used are embedded"
     assert len(content) < 400_000
     return pdf

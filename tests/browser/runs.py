@@ -1,10 +1,10 @@
 """JavaScript that records the script runs that a Streamlit page requests, and whether each has ended."""
 
 # Runs before the page's own scripts. Streamlit's attribute `data-test-script-state` does not suffice. After a click, it
-# stays `notRunning` until the script run begins. It is also `notRunning` between a script run and the next one, which
-# the first requested.
+# stays `notRunning` until the script run begins. It is also `notRunning` after a script run that has requested another
+# run, until that run begins.
 RUNS = """(() => {
-    // Tags of the messages in Streamlit's BackMsg.proto and ForwardMsg.proto: number of the field and type.
+    // Tags (field number and wire type) of the messages in Streamlit's BackMsg.proto and ForwardMsg.proto.
     const RERUN_SCRIPT = 0x5a, HASH = 0x0a, METADATA = 0x12, NEW_SESSION = 0x22, SCRIPT_FINISHED = 0x30;
     const EARLY_FOR_RERUN = 2;
     const runs = window.runs = { asked: true, running: false };

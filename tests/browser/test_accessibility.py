@@ -11,7 +11,7 @@ from tests.places import PLACES
 
 pytestmark = pytest.mark.thorough
 
-# URL parameters that make a page show more than by default.
+# URL parameters with which a page shows more than by default.
 MORE = {
     "what_mattered": "mattered_deletion=true&mattered_revealed=true",
     "change_attention": "edit_edits=cross.all.1.2~3x60&edit_hidden_source=1&edit_kind=cross",
@@ -25,7 +25,7 @@ STREAMLITS_OWN = {"exclude": [[".katex-display"]]}
 
 
 def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """Return the serious violations and their locations, for the given axe rules or all rules."""
+    """Return the serious and critical violations of the given axe rules (by default, all), with their locations."""
     only = {"runOnly": list(rules)} if rules else {}
     found = Axe().run(page, STREAMLITS_OWN, {"resultTypes": ["violations", "passes"], **only}).response
     # Our components are in shadow roots; axe reports a location in a shadow root as a nested list.
@@ -46,7 +46,7 @@ def charts(page: Page) -> None:
 
 
 def serious_in_both_themes(reader: Visitor) -> list[str]:
-    """Return serious violations in the light theme and colour violations in the dark theme, from a single visit."""
+    """Return the violations of all rules in the light theme and of COLOURS in the dark theme, from one visit."""
     found = []
     for scheme, brighter, rules in (("light", ">", ()), ("dark", "<", COLOURS)):
         reader.page.emulate_media(color_scheme=scheme)
@@ -65,7 +65,7 @@ def test_no_page_has_a_serious_accessibility_violation(reader, place):
     assert serious_in_both_themes(reader) == []
 
 
-def test_no_attention_browser_view_has_a_serious_accessibility_violation(reader):
+def test_open_menu_and_shortcut_list_have_no_serious_accessibility_violation(reader):
     reader.open(
         "/cross_attention?text=I+have+a+dream.&look=lines&metric=entropy&rows=0.1&threshold=3&scale=square+root"
     )

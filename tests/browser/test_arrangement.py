@@ -31,7 +31,7 @@ def test_controls_are_below_the_grid_and_on_screen(reader, path, size):
     expect(reader.control("Words")).to_be_in_viewport(ratio=1)
     above = max(at["grid"]["bottom"], at["legend"]["bottom"])
     assert 0 <= at["bar"]["top"] - above < 12, "nothing is between the grid and its controls"
-    assert 0 <= at["readout"]["top"] - at["bar"]["bottom"] < 12, "and nothing between these and the text"
+    assert 0 <= at["readout"]["top"] - at["bar"]["bottom"] < 12, "nothing is between the controls and the readout"
     root.locator(".save summary").click()
     opened = root.evaluate(PLACES)
     assert opened["choices"]["top"] >= 0 and opened["choices"]["bottom"] <= height
@@ -53,7 +53,7 @@ def test_bet_about_the_next_word_is_shown_above_the_map(reader):
 
 
 @pytest.mark.thorough
-def test_tapping_a_head_on_a_phone_brings_it_into_view(browser, server):
+def test_tapping_a_head_on_a_phone_brings_its_map_into_view(browser, server):
     with window(browser, has_touch=True, viewport={"width": 390, "height": 844}) as page:
         page.goto(f"{server}/encoder_attention?{SENTENCE}&layer=1&head=1")
         root = page.locator(".atlas[data-drawn$=' 1 1']")

@@ -20,7 +20,7 @@ SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\
 def known(small_translator) -> Trace:
     """Return a trace with known attention.
 
-    Each encoder head is a different permutation. Decoder heads attend uniformly to all visible tokens. In
+    Each encoder head has a different permutation matrix. Decoder heads attend uniformly to all visible tokens. In
     cross-attention, the second row puts all weight on one token, and the other rows are uniform.
     """
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
@@ -39,8 +39,8 @@ def known(small_translator) -> Trace:
 
 @pytest.fixture(scope="module")
 def scale(small_translator) -> Trace:
-    """Return a trace with one encoder row per weight in VIRIDIS: the weight in the first column, the rest in the
-    last.
+    """Return a trace in which each of the first encoder rows has a weight of VIRIDIS in the first column and the rest
+    in the last column.
     """
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     weights = np.zeros_like(trace.encoder)
@@ -54,7 +54,7 @@ def size(trace: Trace, kind: str) -> tuple[int, int]:
     return trace.attention(kind).shape[2:]
 
 
-def test_cells_have_the_colours_of_the_published_scale(browse, small_translator, scale):
+def test_cells_have_the_published_viridis_colours(browse, small_translator, scale):
     with browse(small_translator, scale, "encoder") as shown:
         drawn = shown.colours(shown.cells(*size(scale, "encoder")))
     for row, colour in enumerate(VIRIDIS.values()):
@@ -79,7 +79,7 @@ def test_map_is_bright_exactly_where_the_weight_is_one(browse, small_translator,
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
-def test_masked_cell_looks_different_from_a_weight_of_zero(browse, small_translator, known, scheme):
+def test_masked_cell_looks_different_from_a_cell_with_weight_zero(browse, small_translator, known, scheme):
     mask = known.decoder_mask
     empty = np.where(np.tri(len(mask), k=-1, dtype=bool), 0, known.decoder)
     empty[..., 0, 0] = 0
@@ -105,11 +105,11 @@ def shade_table() -> np.ndarray:
     return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
 
 
-# A single kind suffices in most test runs, because tests/javascript checks the readouts of every kind.
+# A single kind suffices in most test runs, because tests/javascript checks the weights of every kind.
 @pytest.mark.parametrize(
     "kind", ["decoder", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross"))]
 )
-def test_readout_shows_the_exact_weight_of_each_cell(browse, small_translator, kind):
+def test_readout_and_exports_show_the_weights_of_the_trace(browse, small_translator, kind):
     random = np.random.default_rng(7)
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     scores = random.normal(scale=3, size=trace.attention(kind).shape)
@@ -141,7 +141,7 @@ def test_readout_shows_the_exact_weight_of_each_cell(browse, small_translator, k
 
 
 @pytest.mark.thorough
-def test_small_maps_and_their_readouts_show_the_same_weights(browse, small_translator, known):
+def test_small_maps_and_their_readouts_show_the_weights_of_the_trace(browse, small_translator, known):
     names = head_names(head_metrics(known, "encoder", small_translator.tokenizer.scores))
     with browse(small_translator, known, "encoder") as shown:
         box = shown.grid.bounding_box()

@@ -35,7 +35,7 @@ def weights(component: Component) -> np.ndarray:
 
 
 def frames(svg: ElementTree.Element) -> list[ElementTree.Element]:
-    """Return the outlines of the pinned cells in an SVG."""
+    """Return the outlines of the pinned rows and columns in an SVG."""
     return [one for one in svg.iter(f"{SVG}rect") if one.get("stroke") == CHOSEN]
 
 
@@ -58,8 +58,8 @@ def test_arrow_keys_move_between_cells_and_enter_pins_a_cell(browse, small_trans
         assert "Arrow keys in the large figure" in shown.readout
 
 
-def test_merging_tokens_into_words_deselects_a_token_without_a_word(browse, small_translator, trace):
-    """The sentence has fewer words than tokens, so the last token's index has no word."""
+def test_merging_tokens_into_words_deselects_an_index_that_no_word_has(browse, small_translator, trace):
+    """The sentence has fewer words than tokens, so no word has the last token's index."""
     with browse(small_translator, trace, "encoder", in_tokens(look="lines")) as shown:
         shown.large.focus()
         shown.press(*["ArrowDown"] * 12, "w")
@@ -67,7 +67,7 @@ def test_merging_tokens_into_words_deselects_a_token_without_a_word(browse, smal
         assert len(shown.svg().findall(f"{SVG}line")) > 3
 
 
-def test_open_shortcut_list_keeps_keys_from_the_map_until_it_is_closed(browse, small_translator, trace):
+def test_keys_do_not_reach_the_map_while_the_shortcut_list_is_open(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_tokens(rows=(1,))) as shown:
         dialog = shown.root.get_by_role("dialog", name="Keys")
         shown.large.focus()
@@ -75,7 +75,7 @@ def test_open_shortcut_list_keeps_keys_from_the_map_until_it_is_closed(browse, s
         assert dialog.is_visible() and "another head or layer" in dialog.inner_text()
         shown.press("]", "Escape")
         assert not dialog.is_visible()
-        assert shown.head == (1, 1) and len(frames(shown.svg())) == 1, "the keys were for the list alone"
+        assert shown.head == (1, 1) and len(frames(shown.svg())) == 1, "only the list received the keys"
         shown.root.get_by_role("button", name="Keys").click()
         dialog.get_by_role("button", name="Close").click()
         assert not dialog.is_visible()
@@ -146,7 +146,7 @@ def coloured(component: Component, colour: str) -> int:
 
 
 def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
-    """Return the endpoints, width and opacity of each line with this colour, from the SVG export."""
+    """Return the y coordinates, width and opacity of each line with this colour, from the SVG export."""
     names = ("y1", "y2", "stroke-width", "stroke-opacity")
     return [
         tuple(line.get(name) for name in names)
@@ -157,7 +157,7 @@ def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def crossing(trace) -> Trace:
-    """Return a trace in which head 1 attends to the last and the first token, and head 2 attends uniformly."""
+    """Return a trace in which head 1 attends only to the first and the last token, and the others attend uniformly."""
     encoder = np.full_like(trace.encoder, 1 / trace.encoder.shape[-1])
     encoder[:, 0] = 0
     encoder[:, 0, :, -1], encoder[:, 0, :, 0] = 0.75, 0.25
@@ -198,7 +198,7 @@ def test_adding_a_second_head_does_not_change_the_lines_of_the_first(browse, sma
         assert lines(shown, SECOND_HEAD) == [] and lines(shown, FIRST_HEAD) == alone
 
 
-def test_head_added_by_keyboard_keeps_the_focus(browse, small_translator, crossing):
+def test_head_button_keeps_the_focus_when_enter_toggles_it(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_tokens(look="lines")) as shown:
         chip = shown.control("head 2")
         chip.focus()

@@ -28,7 +28,7 @@ def trace(small_translator) -> Trace:
     return small_translator.trace("The dog reads.", "Der Hund liest.")
 
 
-def test_saved_drawing_contains_every_label(browse, small_translator, trace):
+def test_saved_svg_contains_every_label(browse, small_translator, trace):
     for kind in ("encoder", "decoder", "cross"):
         with browse(small_translator, trace, kind) as shown:
             rows, columns = labels(trace, kind)
@@ -38,7 +38,7 @@ def test_saved_drawing_contains_every_label(browse, small_translator, trace):
 
 
 @pytest.mark.thorough
-def test_saved_drawing_contains_labels_that_did_not_fit_on_the_screen(browse, small_translator):
+def test_saved_svg_description_lists_labels_that_do_not_fit_the_map(browse, small_translator):
     trace = small_translator.trace("The old man reads a book in the garden. " * 3, "Der Hund liest.")
     with browse(small_translator, trace, "encoder") as shown:
         svg = shown.svg()
@@ -49,7 +49,7 @@ def test_saved_drawing_contains_labels_that_did_not_fit_on_the_screen(browse, sm
 
 
 def captions(svg: ElementTree.Element) -> list[str]:
-    """Return the caption lines of a saved figure: title, sentence, and changes made to the weights."""
+    """Return the caption lines of a saved figure: the title, the sentence, and notes on colours and weights."""
     written = texts(svg)
     return written[next(at for at, text in enumerate(written) if re.search(r" attention, layer ", text)) :]
 
@@ -83,7 +83,7 @@ def test_saved_picture_has_a_caption_that_describes_it(browse, small_translator,
 
 @pytest.mark.thorough
 def test_no_table_export_contains_a_spreadsheet_formula(visit, server):
-    """Covers both the download button and copying."""
+    """Covers the CSV file and copying; Streamlit's own download button must be absent."""
     with visit(server) as reader:
         page = reader.page
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -166,7 +166,9 @@ def test_readout_shows_the_sum_of_pinned_rows(browse, small_translator, trace):
         assert re.findall(r"\d\.\d{4}", shown.readout) == best
         assert f"“{rows[0]}” and “{rows[3]}” (rows 1, 4) together look most at" in shown.readout
         cells = shown.cells(len(rows), len(columns))
-        assert "(row 2) looks at" in shown.hover(*middle(cells[1, 1])), "what is pointed at comes first"
+        assert "(row 2) looks at" in shown.hover(*middle(cells[1, 1])), (
+            "the cell under the pointer takes precedence over pins"
+        )
 
 
 def places_in_document(shown: Component) -> list[list[float]]:
@@ -178,7 +180,7 @@ def places_in_document(shown: Component) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("size", [pytest.param((1440, 900), marks=pytest.mark.thorough), (390, 844)], ids=str)
-def test_pinning_a_token_does_not_move_the_layout(browse, small_translator, trace, size):
+def test_pinning_a_cell_does_not_change_the_layout(browse, small_translator, trace, size):
     rows, columns = trace.encoder.shape[2:]
     viewport = {"width": size[0], "height": size[1]}
     with browse(small_translator, trace, "encoder", viewport=viewport) as shown:
@@ -190,7 +192,7 @@ def test_pinning_a_token_does_not_move_the_layout(browse, small_translator, trac
 
 @pytest.mark.thorough
 def test_saved_html_file_needs_no_server_and_no_network(offline, visit, server, tmp_path: Path):
-    """Saving a 64-token sentence sends nothing to the server, and the saved file opens without a network."""
+    """Saving the maps of a 64-token sentence sends nothing to the server, and the file opens without a network."""
     with visit(server) as reader:
         sent = []
         reader.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append("frame")))
@@ -212,16 +214,18 @@ def test_saved_html_file_needs_no_server_and_no_network(offline, visit, server, 
         cross, encoder = (
             Component(page, page.locator(f".atlas[data-drawn^='{kind} ']")) for kind in ("cross", "encoder")
         )
-        assert cross.head == encoder.head == (2, 7), "what the reader looked at"
+        assert cross.head == encoder.head == (2, 7), "the head on screen when the file was saved"
         assert cross.table() == table
         for label, option in (("Layer", "4"), ("Head", "1"), ("Scale", "square root"), ("Show as", "lines")):
             encoder.choose(label, option)
         assert encoder.head == (4, 1) and encoder.svg().findall(f"{SVG}line")
         encoder.root.locator(".save summary").click()
-        assert not encoder.root.get_by_role("button", name=EVERYTHING).is_visible(), "it has only its own kind"
+        assert not encoder.root.get_by_role("button", name=EVERYTHING).is_visible(), (
+            "the component has the maps of only one kind"
+        )
 
 
-def test_saved_html_file_shows_any_text_literally(offline, reader, tmp_path: Path):
+def test_saved_html_file_shows_markup_in_the_sentence_literally(offline, reader, tmp_path: Path):
     text = "</script><script>1</script> <!-- $& {{content}} ש 🙂"
     # A translation is given, because the model's own translation would be long and meaningless.
     held = []

@@ -40,17 +40,17 @@ def test_arrow_keys_start_at_the_small_map_that_was_clicked(reader):
     click_the_last_head(reader)
     reader.head(6, 8)
     reader.page.wait_for_url(re.compile("layer=6.*head=8"))
-    # The text describes the head chosen by keyboard, although the pointer still rests on head 8.
+    # The readout describes the head chosen by keyboard, although the pointer still rests on head 8.
     reader.page.keyboard.press("ArrowLeft")
     reader.head(6, 7)
     expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
-    # The numbers appear on request. Only then does the page load the syntax highlighter for Python.
+    # The numbers appear when their section is opened. Only then does the page load the syntax highlighter for Python.
     part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 7")
     expect(part.get_by_test_id("stCode")).to_have_count(0)
     part.locator("summary").click()
     expect(part.get_by_test_id("stDataFrame")).to_be_visible()
     expect(part.get_by_test_id("stCode")).to_contain_text("[5, 6]")
-    # The keyboard cursor starts at the pinned cell.
+    # After a cell is pinned by keyboard, the arrow keys continue from that cell.
     reader.page.locator("canvas.large").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
         reader.page.keyboard.press(key)
@@ -70,7 +70,7 @@ def test_clicking_a_head_in_the_introduction_opens_its_page(reader):
     reader.has_typed("I have a dream.")
 
 
-def test_pinning_a_cell_names_the_head_with_the_largest_weight_there(reader, shipped):
+def test_page_names_the_head_with_the_largest_weight_in_the_pinned_cell(reader, shipped):
     sentence = "The animal didn't cross the street because it was too tired."
     trace = shipped.trace(sentence)
     tokens = [token.text for token in trace.source_tokens]
@@ -90,7 +90,7 @@ def test_pinning_a_cell_names_the_head_with_the_largest_weight_there(reader, shi
 
 
 @pytest.mark.thorough
-def test_arrow_keys_in_the_introduction_name_the_selected_head(reader, shipped):
+def test_arrow_keys_in_the_introduction_show_the_name_of_the_selected_head(reader, shipped):
     metrics = head_metrics(shipped.trace("I have a dream."), "encoder", shipped.tokenizer.scores)
     name = ", ".join(head_names(metrics)[0][1])
     reader.open(f"/?{DREAM}")

@@ -14,7 +14,7 @@ def edits(reader):
 
 
 def becomes(reader, pattern):
-    """Wait until the URL contains edits that match a pattern, and return the edits that the map shows."""
+    """Wait until the edits in the URL match a pattern, and return these edits."""
     expect(reader.page).to_have_url(re.compile(rf"edit_edits={pattern}(&|$)"), timeout=30_000)
     reader.wait()
     return edits(reader)
@@ -53,7 +53,7 @@ def test_dragging_sets_the_weight_of_a_cell_and_controls_adjust_it(reader):
     reader.page.mouse.move(x + 30, y, steps=3)
     reader.page.mouse.move(x + 72, y, steps=6)
     share = int(panel.locator("output").inner_text().removesuffix("%"))
-    assert 25 < share < 100, "while it is dragged, the share is shown"
+    assert 25 < share < 100, "the share is shown during the drag"
     reader.page.mouse.up()
     assert becomes(reader, r"cross\.1\.7\.\d~\dx\d+").endswith(f"x{share}")
     panel.get_by_label("Share of the row").fill("40")
@@ -71,7 +71,7 @@ def test_dragging_sets_the_weight_of_a_cell_and_controls_adjust_it(reader):
 
 
 @pytest.mark.thorough
-def test_keyboard_and_pointer_make_the_same_edits(reader):
+def test_attention_can_be_edited_by_keyboard_except_in_masked_cells(reader):
     reader.open(PAGE.replace("edit_kind=cross", "edit_kind=decoder"))
     reader.maps(1)
     page = reader.page
@@ -95,7 +95,7 @@ def test_keyboard_and_pointer_make_the_same_edits(reader):
 
 
 @pytest.mark.thorough
-def test_changed_attention_is_shown_beside_the_original(reader):
+def test_map_shows_attention_before_and_after_a_change_or_the_difference(reader):
     reader.open("/change_attention?text=I+have+a+dream.&layer=2&head=3&edit_edits=encoder.1.all.2~3x100")
     reader.maps(1)
     readout = reader.page.locator(".readout")

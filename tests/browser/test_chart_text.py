@@ -8,7 +8,7 @@ import pytest
 from tests.ui.driver import RESERVED
 
 QUOTED = 'He said "if" to me.'
-# Each page, with its number of charts that have axes.
+# Paths of pages, and how many charts with axes each page has.
 PAGES = {
     "/cross_attention?": 2,
     "/compare_heads?compare_part=layers": 3,
@@ -17,8 +17,8 @@ PAGES = {
 }
 
 
-# JavaScript: axis labels of the Vega charts in some elements, once `count` charts have labels. A single call reads all
-# labels, because Vega redraws a chart once its width is known.
+# JavaScript: axis labels of the Vega charts inside the elements that the selector `within` matches, once `count` charts
+# have labels. A single call reads all labels, because Vega redraws a chart once its width is known.
 LABELS = """([within, count]) => {
     const charts = [...document.querySelectorAll(`${within} [data-testid=stVegaLiteChart]`)].map(
         chart => [...chart.querySelectorAll("svg .role-axis-label text")].map(text => text.textContent));
@@ -28,7 +28,7 @@ LABELS = """([within, count]) => {
 
 
 def all_labels(reader, charts: int) -> list[list[str]]:
-    """Return the axis labels of every chart on the page, in any order, once all charts are drawn.
+    """Return the axis labels of every chart on the page, once the expected number of charts is drawn.
 
     Args:
         charts: expected number of charts.
@@ -64,7 +64,7 @@ def test_every_reserved_word_can_be_a_chart_label(reader):
         assert set(RESERVED) <= set(chart), set(RESERVED) - set(chart)
 
 
-# Each text ends a script, a string or an expression in some language.
+# Texts that could end or break a script, a string or an expression in some language.
 BREAKING = ["\u2028", "\0", "</script>", "${x}", '"], datum["x', "a\\", "if", "🙂"]
 BARS_ALONE = f"""
 import pandas as pd

@@ -115,7 +115,7 @@ def test_url_restores_a_forced_token_for_another_user(reader, visit, server, shi
 
 
 @pytest.mark.thorough
-def test_animation_plays_without_the_server_and_keeps_typed_text(reader):
+def test_playing_the_animation_keeps_typed_text(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     count = len(strip(reader))
@@ -187,7 +187,7 @@ def test_tokens_may_be_banned_in_any_order(reader):
 
 
 @pytest.mark.thorough
-def test_typed_temperature_is_rounded_and_invalid_values_are_reset(reader):
+def test_typed_temperature_is_rounded_and_an_invalid_value_restores_the_previous_one(reader):
     reader.open(f"/decoding?{DREAM}&method=sample")
     step(reader, 1)
     box = reader.page.get_by_label("Temperature", exact=True)
@@ -244,7 +244,7 @@ def test_arrow_keys_move_through_the_beam_tree(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_beam_tree_shows_the_score_by_which_it_is_sorted(reader, shipped):
+def test_beam_tree_shows_the_scores_by_which_its_columns_are_sorted(reader, shipped):
     reader.open(f"/decoding?{DREAM}&method=beam&beam_size=3")
     step(reader, 1)
     shown = reader.page.locator(".node").evaluate_all(

@@ -18,8 +18,8 @@ CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_page_fits_both_screen_sizes_and_logs_no_error(reader, place):
-    """The `reader` fixture also fails the test on a console message, a failed request, or a request to another
-    server.
+    """The `reader` fixture also fails the test on a console error or warning, a failed request, or a request to another
+    machine.
     """
     reader.resize(*SIZES[0])
     page = reader.page

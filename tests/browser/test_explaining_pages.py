@@ -41,22 +41,22 @@ def drawn(reader, count=1):
 
 
 @pytest.mark.parametrize("path", STAGES)
-def test_every_stage_fits_the_width_of_the_screen(reader, path):
+def test_stages_with_the_widest_contents_fit_the_screen(reader, path):
     reader.open(path)
     drawn(reader)
     for (width, height), scheme in (((1440, 900), "light"), ((1024, 768), "dark")):
         reader.resize(width, height)
         reader.page.emulate_media(color_scheme=scheme)
         reader.wait()
-        # The new layout takes a moment.
+        # The page takes a moment to adopt the new width.
         reader.fits(path)
         reader.page.wait_for_function(f"() => !({CUT_FORMULAS})().length")
         drawn(reader)
 
 
 def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server):
-    """A lecturer types a sentence. Five clicks lead to a map of four words, the sum behind a cell, and positions 2 and
-    3.
+    """A lecturer types a sentence. Five clicks lead to a map of its four words, the sum behind a cell, and the distance
+    between positions 3 and 4.
     """
     trace = shipped.trace("i have a dream")
     with visit(server, viewport={"width": 1024, "height": 768}) as lecturer:
@@ -111,7 +111,7 @@ def test_clicking_a_cell_of_a_gradient_map_shows_its_sum(shipped, reader):
         reader.see("The 2 terms add up to")
 
 
-def test_cell_can_be_clicked_again_after_select_boxes_chose_another(shipped, reader):
+def test_cell_can_be_clicked_again_after_another_was_chosen_in_a_select_box(shipped, reader):
     columns = len(shipped.trace("I have a dream.").source_tokens)
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")

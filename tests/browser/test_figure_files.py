@@ -25,7 +25,7 @@ def pixels(png: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
 
 
-# This test is thorough, because test_attention_exports.py compares the attention map's files with its weights.
+# This test is thorough, because test_attention_exports.py compares the attention map's files with the weights.
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("place", "title", "street"),
@@ -35,7 +35,7 @@ def pixels(png: bytes) -> np.ndarray:
     ],
     ids=["chart", "map"],
 )
-def test_charts_and_maps_in_the_dark_theme_are_exported_in_light_colours(reader, place, title, street):
+def test_charts_and_maps_in_the_dark_theme_can_be_exported_in_light_colours(reader, place, title, street):
     reader.page.emulate_media(color_scheme="dark")
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     reader.maps(1)
@@ -115,7 +115,7 @@ def test_decoding_step_and_beam_tree_are_saved_as_separate_figures(visit, server
 @pytest.mark.thorough
 def test_large_map_is_saved_as_one_image_with_text_labels(visit, server):
     with visit(server, color_scheme="dark") as reader:
-        # This head attends to many tokens.
+        # This head spreads its attention over many tokens, so the cells have many colours.
         reader.open(f"/inside_a_layer?inside_part=cell&layer=3&head=1&text={quote(' '.join([SENTENCE] * 6))}")
         figure = reader.page.locator("[class*=st-key-figure_inside_map]")
         figure.locator("canvas").wait_for()
@@ -135,7 +135,7 @@ def test_large_map_is_saved_as_one_image_with_text_labels(visit, server):
 
 
 @pytest.mark.thorough
-def test_untrusted_text_is_escaped_in_every_saved_file(reader):
+def test_untrusted_text_is_escaped_in_saved_svg_and_pdf_files(reader):
     reader.open(f"/inside_a_layer?inside_part=cell&text={quote(UNTRUSTED)}")
     figure = reader.page.locator("[class*=st-key-figure_]:has(.role-axis-label)").first
     figure.locator(".role-axis-label text").first.wait_for()

@@ -16,7 +16,7 @@ SIZES = [(1440, 900), (1024, 768)]
 PHONE = {"width": 390, "height": 844}
 # One content-heavy page per section: a table, gradients, formulas and curves, an animation, a long page.
 LARGE = ("compare_heads", "what_mattered", "positional_encoding", "training_lab", "about")
-# JavaScript, run before any element exists: records every entry that appears in Streamlit's sidebar menu.
+# JavaScript: from now on, records every entry that appears in Streamlit's sidebar menu.
 WATCH = """window.seen = new Set();
 new MutationObserver(() => {
     for (const link of document.querySelectorAll("[data-testid=stSidebarNavLink]")) seen.add(link.textContent);
@@ -46,7 +46,7 @@ CONTROLS = """() => {
 def test_fresh_server_never_shows_the_default_streamlit_menu(unvisited, visit, path):
     with visit(unvisited) as someone:
         someone.page.goto(f"{unvisited}{path}?{DREAM}&layer=2&head=5", wait_until="commit")
-        # The style is part of the HTML document, so it applies before any Streamlit script runs.
+        # The opening screen is part of the HTML document, so it appears before any Streamlit script runs.
         opening = someone.page.locator("#opening")
         expect(opening).to_contain_text("Attention Atlas")
         expect(opening).to_contain_text(re.compile("Starting the Transformer … about \\d+ s|Opening the page …"))
@@ -70,7 +70,7 @@ def test_every_page_is_named_in_a_menu_that_fits_the_screen(reader):
     reader.open(f"/?{DREAM}")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
     for section, listed in sections().items():
-        # Each menu opens only one page; tests/ui/test_app.py compares the titles of all pages.
+        # Open only one page from each menu, because tests/ui/test_app.py compares the titles of all pages.
         name, title = next((page.name, page.title) for page in listed if page.name in LARGE)
         # Move the pointer away from the previous page's button, whose tooltip may cover the menu.
         reader.page.mouse.move(0, 0)
@@ -113,7 +113,7 @@ def test_menu_closes_after_a_choice_on_a_narrow_screen(reader):
 
 
 @pytest.mark.thorough
-def test_button_for_the_model_translation_is_not_covered(reader):
+def test_button_that_restores_the_model_translation_is_not_covered(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
     # Nothing covers the sentence box.
@@ -137,13 +137,13 @@ FIRST_ROW = """() => {
     const hosts = [...document.querySelectorAll("*")].filter(element => element.shadowRoot);
     const canvas = hosts.map(host => host.shadowRoot.querySelector("canvas.large, .maps canvas")).find(found => found);
     if (!canvas) return document.querySelector(".mark-rect.role-mark path")?.getBoundingClientRect().top;
-    // Read from a copy: Chromium warns of a canvas that is read again and again.
+    // Read from a copy, because Chromium warns about a canvas that is read repeatedly.
     const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
     const context = copy.getContext("2d", { willReadFrequently: true });
     context.drawImage(canvas, 0, 0);
     const { data, width } = context.getImageData(0, 0, canvas.width, canvas.height);
     const filled = (x, y) => data[4 * (y * width + x) + 3] === 255;
-    // Text fills no line of pixels as a row of cells does.
+    // Unlike a row of cells, text never fills a long line of pixels.
     for (let y = 0; y < canvas.height; y++) {
         let longest = 0, run = 0;
         for (let x = 0; x < width; x++) longest = Math.max(longest, run = filled(x, y) ? run + 1 : 0);
@@ -213,7 +213,7 @@ WORDS_APART = """stage => [...stage.querySelectorAll(".words")].every(list => {
 })"""
 
 
-def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
+def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped):
     text = "The animal didn't cross the street because it was too tired."
     page = reader.page
     reader.open(f"/?text={quote_plus(text)}")
@@ -224,7 +224,7 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     expect(page.locator(".links path")).to_have_count(4)
     expect(page.locator(".drawing")).to_contain_text("written so far: Das Tier überquerte die Straße nicht, weil")
     expect(page.locator(".lit").first).to_contain_text("where “it” stands out. Show all")
-    # When the pointer leaves, the selected word is shown again. A German word shows the words that it attended to.
+    # Hovering over a German word shows what it looked at. When the pointer leaves, the selected word is shown again.
     page.get_by_role("option", name="es", exact=True).hover()
     expect(ranking).to_contain_text("As it was written, “es” looked at")
     page.mouse.move(1, 1)
@@ -274,12 +274,12 @@ def test_selected_word_is_stored_in_the_url(reader):
     expect(page).to_have_url(re.compile("word_side=target&word_at=4"))
     reader.reload()
     expect(chosen).to_have_text("Traum")
-    # A tap beside a word chooses the nearest word of its sentence.
+    # A click beside the words of a sentence chooses the nearest word.
     end = page.get_by_role("listbox", name="English words").get_by_role("option").last.bounding_box()
     page.mouse.click(end["x"] + end["width"] + 12, end["y"] + end["height"] / 2)
     expect(chosen).to_have_text("dream")
     expect(page).to_have_url(re.compile("word_at=4$"))
-    # A new sentence opens with a new default word.
+    # A new sentence opens with its own default word.
     reader.translate("The old man reads.")
     expect(page).to_have_url(re.compile("old.man.reads.$"))
     expect(page.get_by_role("option", name="old")).to_be_visible()
@@ -309,7 +309,7 @@ def test_lesson_far_down_the_list_opens_scrolled_to_the_top(reader):
     reader.free(title, "the bar of menus lies over the title")
 
 
-# JavaScript: whether the encoder and decoder stacks of the large drawing are one above the other.
+# JavaScript: whether the decoder stack is above the encoder stack in the large drawing.
 STACKED = """root => {
     const titles = ["Decoder: writes German", "Encoder: reads English"];
     const texts = titles.map(title => [...root.querySelectorAll("text")].find(each => each.textContent === title));
@@ -327,11 +327,11 @@ def test_large_model_drawing_shows_the_sentence_and_links_to_pages(reader, shipp
     for sentence in ("I have a dream.", shipped.trace("I have a dream.").target_text):
         expect(drawing.locator("text").filter(has_text=sentence).first).to_be_visible()
     expect(drawing.locator("image")).to_have_count(3)
-    # On a phone, the encoder and decoder stacks are one above the other, without horizontal scrolling.
+    # On a phone, the decoder stack is above the encoder stack, and the drawing does not scroll horizontally.
     reader.resize(**PHONE)
     expect(drawing.locator("svg[data-figure]")).to_have_attribute("viewBox", re.compile("^0 0 4"))
     reader.until(drawing, STACKED, "the decoder stands above the encoder")
-    reader.until(drawing, "root => root.scrollWidth <= root.clientWidth", "it is as wide as the screen")
+    reader.until(drawing, "root => root.scrollWidth <= root.clientWidth", "the drawing is no wider than the screen")
     reader.resize(*SIZES[0])
     drawing.get_by_role("link", name="Masked attention: German looks back at German").click()
     reader.arrived("masked_attention")

@@ -2,7 +2,7 @@ import re
 
 from playwright.sync_api import expect
 
-# JavaScript: whether the labels of a graph are all upright, and none of a token or bias node overlaps the legend.
+# JavaScript: whether all labels of a graph are upright, and no label of a token or bias node overlaps the legend.
 LEGIBLE = """chart => {
     const labels = [...chart.querySelectorAll("svg .mark-text.role-mark text")];
     const legend = [...chart.querySelectorAll("svg .role-legend-label text")];

@@ -37,7 +37,7 @@ def run(programs: Path, tmp_path: Path) -> Callable[..., str]:
     return run
 
 
-def test_installation_adds_two_folders_and_a_command(run):
+def test_installation_adds_two_packages_and_a_command(run):
     code = f"{FILES}; print(*sorted({{each.parts[0] for each in files({CORE!r})}}))"
     _, *folders = run("python", "-c", code).split()
     assert folders == ["attention_atlas", f"attention_atlas-{transformer.__version__}.dist-info", "transformer"]

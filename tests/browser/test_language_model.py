@@ -12,7 +12,7 @@ def test_user_can_open_a_head_and_choose_another_token(reader):
     box.fill("My sister")
     box.press("Enter")
     reader.page.wait_for_url("**lm_text=My+sister**")
-    # The URL changes when the script run starts; until its end, the map may still show the previous text.
+    # The URL changes when the script run starts; until the run ends, the map may still show the previous text.
     reader.wait()
     heads = reader.page.locator(".atlas").get_by_label("Head", exact=True)
     # Choose a head other than the one that the page opened at.
@@ -29,7 +29,7 @@ def test_user_can_open_a_head_and_choose_another_token(reader):
     reader.page.locator(".candidates .take").nth(1).click()
     reader.page.wait_for_url("**lm_forced=**")
     expect(reader.page.locator(".timeline .token span").first).to_have_text(second)
-    # The pages about heads show the same text, and link back to the head's map.
+    # "Compare heads" shows the same text, and links back to the map of each head.
     main = reader.page.get_by_test_id("stMain")
     main.get_by_role("button", name="Compare its heads").click()
     reader.arrived("compare_heads")

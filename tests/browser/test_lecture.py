@@ -71,7 +71,8 @@ def test_map_of_twelve_words_fits_a_projector(reader, page):
         expect(reader.page.get_by_label(gone, exact=gone != "English sentence").first).to_be_hidden()
 
 
-# JavaScript: bottom of the main figure, whether the page is taller than the screen, and the first cell of a map.
+# JavaScript: bottom and right edges of the main figure's charts, whether the page is taller than the screen, the top of
+# the first map cell, and whether there are few cells.
 FITS = """() => {
     const main = document.querySelector(".st-key-main_figure");
     const charts = main.querySelectorAll(".stVegaLiteChart svg, .js-plotly-plot");
@@ -135,7 +136,7 @@ def test_clicker_steps_through_a_whole_lecture(reader):
     reader.wait()
     lecture(reader, "lecture 2")
     expect(page.locator(".atlas.lecture-page")).to_be_visible()
-    # The key that blanks the screen works with any focus. While the screen is blank, every other key only restores the
+    # The key that blanks the screen works wherever the focus is. While the screen is blank, any key only restores the
     # page.
     page.locator("canvas.large").focus()
     for key in (".", "PageDown"):
@@ -250,7 +251,7 @@ def test_clicker_without_slides_steps_through_heads_and_decoding_steps(reader):
     reader.see("One row of a map · 1 of 4")
 
 
-def test_clicker_finishes_a_decoding_slide_before_the_next_slide(reader):
+def test_clicker_shows_the_remaining_decoding_steps_before_the_next_slide(reader):
     reader.resize(**PROJECTOR)
     keyboard, steps = reader.page.keyboard, reader.page.locator
     slides = Slides(

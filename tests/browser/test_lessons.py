@@ -96,7 +96,7 @@ def test_lesson_fits_small_screens(reader, size):
     reader.maps(1)
     reader.fits("the lesson")
     question = reader.page.get_by_text("Which word does").bounding_box()
-    assert question and question["y"] + question["height"] < size[1], "what is asked is on the first screen"
+    assert question and question["y"] + question["height"] < size[1], "the question is on the first screen"
 
 
 @pytest.mark.thorough

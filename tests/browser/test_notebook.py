@@ -94,7 +94,7 @@ def serving(programs: Path, work: Path, command: Callable[[int], Sequence[str]],
                 urllib.request.urlopen(f"http://localhost:{port}{health}", timeout=5).close()
                 break
             except OSError:
-                assert process.poll() is None, f"{program} ended at its start"
+                assert process.poll() is None, f"{program} exited during startup"
                 time.sleep(1)
         yield f"http://localhost:{port}"
     finally:
@@ -165,7 +165,7 @@ def offline(browser: Browser, address: str) -> Iterator[Page]:
 @pytest.fixture
 def page(browser: Browser, jupyter: str) -> Iterator[Page]:
     with offline(browser, jupyter) as page:
-        # Wait until the kernel is ready. JupyterLab's indicator shows "idle" even before the kernel is connected.
+        # Wait for the kernel. In JupyterLab, wait for the status bar, because the indicator shows "idle" too early.
         idle = page.get_by_text("Python 3 (ipykernel) | Idle")
         if "/lab/" not in jupyter:
             idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
@@ -179,7 +179,7 @@ def run(page: Page, cell: int) -> None:
 
 
 def choose_by_hand(page: Page) -> None:
-    """Choose layer 2, then the previous head by a key, then pin the first cell."""
+    """Choose layer 2, then the previous head with a key, then pin a cell."""
     expect(page.locator(".atlas[data-drawn$=' 1 6']")).to_be_visible()
     atlas = page.locator(".atlas")
     atlas.locator("select").first.select_option(label="2")
@@ -194,7 +194,7 @@ def choose_by_hand(page: Page) -> None:
 def test_widget_state_is_synchronised_between_python_and_jupyter(page):
     run(page, 0)
     choose_by_hand(page)
-    # The browser reports a choice with a short delay, so wait before the next cell is run.
+    # The browser reports a choice with a short delay, so wait before running the next cell.
     page.wait_for_timeout(2_000)
     run(page, 1)
     expect(page.get_by_text(re.compile(r"^'chosen: cross 1 4 \[\d\] \[\d\]'$"))).to_be_visible()

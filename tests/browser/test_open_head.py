@@ -85,7 +85,7 @@ def test_table_of_heads_can_be_used_by_keyboard_alone(reader):
     button = reader.page.get_by_role("button", name="Encoder attention, layer 1, head 1", exact=True)
     button.focus()
     reader.page.keyboard.press("Tab")
-    assert "compare_heads" in reader.page.url, "going on with Tab opens nothing"
+    assert "compare_heads" in reader.page.url, "moving the focus opens nothing"
     reader.page.keyboard.press("Enter")
     reader.page.wait_for_url(re.compile("encoder_attention"))
     reader.head(1, 2)

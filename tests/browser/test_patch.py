@@ -31,7 +31,7 @@ def test_dragging_a_cell_onto_the_other_run_applies_a_patch(reader):
     expect(reader.page.locator("[data-cell='0 3 2'].over.goal")).to_have_count(1)
     expect(reader.page.locator(".cell.goal")).to_have_count(7)
     reader.page.mouse.up()
-    # The URL is 1-based.
+    # Numbers in the URL are 1-based.
     reader.page.wait_for_function("/patch_layer=4&patch_at=3&patch_partner=4(&|$)/.test(location.search)")
     expect(reader.page.locator(".cell.chosen")).to_have_count(2)
     assert "patch_direction" not in reader.page.url

@@ -23,8 +23,8 @@ def test_right_to_left_labels_are_next_to_their_cells(browse, translator):
     arabic = [column for column in columns[:-1] if any(map(str.isalpha, column))]
     assert len(arabic) > 5
     for column in arabic:
-        # A column label starts at its cell, which is the "end" anchor in SVG for right-to-left text.
+        # The left edge of a column label is at its cell. Right-to-left text ends there, so SVG's anchor is "end".
         assert (drawn[column].get("direction"), drawn[column].get("text-anchor")) == ("rtl", "end"), column
     assert drawn[columns[-1]].get("direction") is None, "the end symbol is Latin"
     assert {drawn[row].get("text-anchor") for row in rows} == {"end"}
-    assert {drawn[row].get("direction") for row in rows} == {None}, "“in: … → out: …” runs as its arrow"
+    assert {drawn[row].get("direction") for row in rows} == {None}, "“in: … → out: …” is left to right, like its arrow"

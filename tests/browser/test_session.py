@@ -1,4 +1,4 @@
-"""Tests that typed text and pins survive every click, in Chromium with a real server."""
+"""Tests of typed text, choices and pins across clicks, page changes, reloads and a server restart, in Chromium."""
 
 import re
 from urllib.parse import urlparse
@@ -108,7 +108,7 @@ def test_unsent_user_translation_survives_page_changes(reader):
     expect(box).to_have_value("Ich habe einen Hu")
     # Wait for the response to the click, which would otherwise open the box again.
     reader.wait()
-    # The user's translation is dropped with its sentence.
+    # The unsent translation is discarded when the sentence changes.
     reader.page.keyboard.press("Escape")
     expect(box).to_be_hidden()
     reader.translate("Hello.")
@@ -130,7 +130,7 @@ def test_sentence_and_choices_survive_a_server_restart(browser, serve):
     page.locator(connected).wait_for(state="detached")
     with serve(port=urlparse(address).port):
         # Wait until the server is up again and the script run has ended, because clicks before then are ignored. A fast
-        # server has imported the model by then, and shows no message.
+        # server has imported the model by then, and does not show "Starting the Transformer".
         page.locator(connected).wait_for(timeout=PATIENCE)
         page.wait_for_timeout(3_000)
         page.get_by_text("Starting the Transformer").wait_for(state="detached", timeout=PATIENCE)

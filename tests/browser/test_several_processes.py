@@ -1,4 +1,4 @@
-"""Tests of browsers that use several app processes behind one URL."""
+"""Test of two browsers that use two app processes behind one URL."""
 
 import re
 import sys
@@ -21,7 +21,7 @@ def processes() -> list[psutil.Process]:
 
 
 def process_of(someone: Visitor) -> int:
-    """Return the index of the worker process that serves a user, from the cookie."""
+    """Return the index of the worker process that serves a user, read from the user's cookie."""
     (number,) = [
         cookie["value"] for cookie in someone.page.context.cookies() if cookie["name"].startswith("attention_atlas_")
     ]
@@ -29,7 +29,7 @@ def process_of(someone: Visitor) -> int:
 
 
 @pytest.mark.thorough
-def test_browser_keeps_its_server_process_until_the_process_exits(browser, serve):
+def test_browser_keeps_its_worker_process_until_the_process_exits(browser, serve):
     with serve(COMMAND) as address, window(browser) as page, window(browser) as other:
         with watched(page, address) as first, watched(other, address) as second:
             for someone in (first, second):

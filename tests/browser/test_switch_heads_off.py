@@ -11,7 +11,7 @@ def switch(reader, name):
 
 
 @pytest.mark.thorough
-def test_single_heads_rows_and_whole_switchboards_can_be_switched_off(reader):
+def test_heads_can_be_switched_one_by_one_or_all_with_one_button(reader):
     reader.open(PAGE + "cross.1.8")
     expect(switch(reader, "cross.1.8")).to_have_attribute("aria-checked", "false")
     expect(reader.page.locator(".switches .count")).to_have_text("1 of 144 heads off")

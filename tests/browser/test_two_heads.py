@@ -46,7 +46,7 @@ def test_hovering_shows_the_weights_of_both_maps_and_their_difference(reader, vi
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()
         for across, down in ((0.3, 0.4), (0.5, 0.6), (0.7, 0.8)):
-            # All maps have the same size, so their cells differ in size.
+            # All maps have the same size, so shift the pointer to reach other cells in each map.
             down -= 0.05 * number
             canvas.hover(position={"x": across * box["width"], "y": down * box["height"]})
             first, second, difference = reported(reader)
@@ -117,7 +117,7 @@ def test_both_maps_and_their_difference_are_side_by_side(visit, server, size):
 def test_axis_titles_are_not_cut_off(reader):
     canvases = opened(reader, "encoder.1.1.tokens.I see.", "encoder.1.1.tokens.I do.")
     for canvas in canvases.all():
-        # Dark pixels within two pixels of the canvas edge would mean that a letter is cut off.
+        # Pixels drawn next to the top or bottom edge of the canvas would mean that a letter is cut off.
         assert (
             canvas.evaluate("""canvas => {
             const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

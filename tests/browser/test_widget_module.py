@@ -1,7 +1,7 @@
 """Tests the notebook widget's module, loaded from a blob: or data: URL in a page that forbids everything else.
 
-VS Code and Colab render widgets in frames with this content security policy. The module must not use relative imports,
-evaluate strings as code, or fetch anything.
+VS Code and Colab render widgets in frames with such a content security policy. The module must not use relative
+imports, evaluate strings as code, or fetch anything.
 """
 
 import base64
@@ -50,7 +50,7 @@ def widget():
 
 
 @pytest.mark.parametrize("scheme", URLS)
-def test_widget_module_renders_from_a_url_without_a_server(browser: Browser, widget, scheme):
+def test_widget_module_renders_from_a_blob_or_data_url(browser: Browser, widget, scheme):
     state = {name: getattr(widget, name) for name in ("kind", "layer", "head", "rows", "columns")}
     messages = {kind: base64.b64encode(message).decode() for kind, message in widget.messages.items()}
     html = PAGE.replace("URL_OF", URLS[scheme]).replace("STATE", json.dumps({**state, "messages": messages}))

@@ -79,7 +79,7 @@ for (const kind of KINDS) {
       }
     });
 
-    test("sums of pinned tokens add up the displayed decimals", async () => {
+    test("sums of pinned tokens are computed from the displayed weights", async () => {
       const { selected, sums } = expectedOf(kind);
       const arranged = arrange(await kindOf(kind), { words: false, hide: false }, 0, 1);
       const { rows, columns, all } = sumsOf(arranged, selected);
@@ -240,7 +240,7 @@ const GARDEN = ["The old man is reading a newspaper in the garden . </s>", "Der 
 const LIBRARY = ["My students asked whether the old library near the river is open on Sundays . </s>",
   "Meine Schüler frag… …ten, ob die alte Bibliothek in der Nähe des Flusses sonntags geöffnet ist . </s>"];
 
-// Draws a map in lecture mode. Returns its geometry and the drawn labels of rows (left) and columns (above).
+// Draws a map in lecture mode. Returns the map's geometry and the drawn labels of rows (left) and columns (above).
 function presented(room, source, target, { row, column } = {}) {
   globalThis.innerWidth = 1024;
   const labelled = (names) => names.map((label, position) => ({ label, positions: [position] }));
@@ -260,7 +260,7 @@ function presented(room, source, target, { row, column } = {}) {
 
 const briefly = ({ label }) => label.replace("in: ", "").replace("out: ", "");
 
-test("on a projector, every word has a complete label that the last row can read", () => {
+test("on a projector, every word has a complete label that is legible from the last row", () => {
   for (const [source, target] of [GARDEN, LIBRARY]) {
     for (const room of [PROJECTOR, WIDE_PROJECTOR, ...(source === GARDEN[0] ? [BESIDE_A_QUESTION] : [])]) {
       const { rows, columns, geometry, left, above } = presented(room, source, target);
@@ -356,7 +356,7 @@ test("a long label is shortened in the middle or wrapped between words", () => {
   assert.deepEqual(wrapped("ab cd ef", 25, 10), ["ab cd", "ef"]);
 });
 
-test("a colour scale is monotonic, is inverted exactly, and has the end colours of its palette", () => {
+test("a colour scale is monotonic and invertible, and has the end colours of its palette", () => {
   for (const scale of [...SCALES, "difference"]) {
     const places = [0, 0.1, 0.25, 0.5].map((value) => onScale(value, scale, 0.5));
     places.slice(1).forEach((place, index) => assert.ok(place > places[index], scale));
@@ -381,7 +381,7 @@ test("several heads drawn as lines are labelled in their colours", async () => {
     return surface.of("text").filter(({ string }) => string.startsWith("head ")).map(({ string, fill }) => [string, fill]);
   };
   assert.deepEqual(named([2, "red"], [0, "blue"]), [["head 3", "red"], ["head 1", "blue"]]);
-  assert.deepEqual(named([2, "red"]), [], "one has no need of it");
+  assert.deepEqual(named([2, "red"]), [], "a single head needs no label");
 });
 
 test("a panel opens above its button if it does not fit below and there is more space above", () => {
@@ -451,7 +451,7 @@ describe("keyboard", () => {
   }
   globalThis.Element ??= class Element {};
 
-  test("arrows, brackets, comma and full stop choose heads and stop at the last head", async () => {
+  test("arrows, brackets, comma and full stop choose heads and stop at the first and last", async () => {
     assert.deepEqual((await pressed("ArrowRight")).changed, { layer: 0, head: 1 });
     assert.deepEqual((await pressed("ArrowUp")).changed, { layer: 0, head: 0 });
     assert.deepEqual((await pressed("ArrowDown", { layer: 1 })).changed, { layer: 1, head: 0 });
@@ -527,7 +527,7 @@ function twoHeads(names, second) {
 
 const TOKENS = { words: false, hide: false };
 
-test("links of a word exclude itself, its neighbours, special tokens and positional heads", () => {
+test("links of a word exclude the word itself, its neighbours, special tokens and positional heads", () => {
   // "it" attends to the distant word "dog"; "the" to the end symbol, "dog" to itself, and "barks" to its neighbour.
   const data = twoHeads(["previous token", ""], [5, 1, 1, 5, 1, 5]);
   const links = wordLinks(data, TOKENS, { row: 4 });

@@ -37,7 +37,7 @@ test("the maps before and after an edit and their difference match the Python vi
     for (let layer = 0; layer < before.length; layer++) {
       for (let head = 0; head < before[0].length; head++) {
         const [old, now] = [before, after].map((view) => view[layer][head].flat());
-        // The tolerance for words is larger, because they sum several rounded weights.
+        // The tolerance for words is larger, because a word's weight is the sum of several rounded weights.
         near(arrange(versions.before, choice, layer, head).values, old, words ? 1e-4 : 2e-5);
         near(arrange(versions.after, choice, layer, head).values, now, words ? 1e-4 : 2e-5);
         const changes = now.map((value, at) => value - old[at]);
@@ -71,7 +71,8 @@ test("the preview of an edited row matches the model", async () => {
   const { versions } = await read("after");
   const choice = { words: false, hide: false };
   const [shares, even] = parseEdits(edits);
-  // Compares all of layer 1, but only the edited row of layer 2, whose input has changed.
+  // The edit in layer 1 is compared with the model. There, the input of layer 2 has changed, so the edit in layer 2 is
+  // compared with a row computed by hand.
   const before = arrange(versions.before, choice, 0, 1);
   near(preview(before, even).values, views["after-false"][0][1].flat(), 2e-5);
   const { columns } = before;
@@ -110,7 +111,7 @@ test("an edit replaces the edit at the same place and applies only to its heads"
   assert.ok(!affects(one, "cross", { layer: 1, head: 1 }) && !affects(one, "encoder", head) && !affects(one, "cross", head, [4, 5]));
 });
 
-test("the last edit survives if edits are faster than server responses", async () => {
+test("the last edit survives if edits arrive faster than server responses", async () => {
   const editor = Object.assign(Object.create(AttentionEditor.prototype), { version: "after", edits: [], pending: {},
     sent: [edits, "cross.1.1.1~even"], panel: { follow() {} } });
   await editor.read(message);
@@ -118,7 +119,7 @@ test("the last edit survives if edits are faster than server responses", async (
   const sent = [];
   editor.server = { setTriggerValue: (name, value) => sent.push([name, value.split(" ")[0]]) };
   editor.undo();
-  assert.deepEqual(sent, [], "an undo waits for the answer to what it takes back");
+  assert.deepEqual(sent, [], "an undo waits for the response to the edit that it undoes");
   editor.sent = [edits];
   await editor.read(message);
   assert.deepEqual([editsText(editor.edits), editor.pending, sent], [edits, null, [["edited", "undo"]]]);
