@@ -39,8 +39,8 @@ def known(small_translator) -> Trace:
 
 @pytest.fixture(scope="module")
 def scale(small_translator) -> Trace:
-    """Return a trace in which each of the first encoder rows has a weight of VIRIDIS in the first column and the rest
-    in the last column.
+    """Return a trace whose first encoder rows each have a weight of VIRIDIS in the first column and the rest in the
+    last column.
     """
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     weights = np.zeros_like(trace.encoder)
