@@ -1,4 +1,4 @@
-"""An encoder-decoder Transformer from scratch that returns everything it computed.
+"""An encoder-decoder Transformer, written from scratch, that returns what it computes at every step.
 
 >>> import transformer
 >>> transformer.Translator.load().translate("I have a dream.").text

@@ -20,7 +20,7 @@ class Continuation:
     Attributes:
         before: trace of the unchanged model reading the translation.
         after: trace of the changed model reading the same translation.
-        step: 0-based position of the predicted token.
+        step: 0-based position of the first token that the changed model chooses itself.
         written: first `step` tokens of the translation, followed by the changed model's continuation.
     """
 
@@ -31,7 +31,7 @@ class Continuation:
 
     @property
     def step_change(self) -> np.ndarray:
-        """Change of each predicted token's log-probability, nats [T]; above 0 if the token became more likely."""
+        """Change in each predicted token's log-probability, nats [T]; above 0 if the token becomes more likely."""
         return self.after.log_probs - self.before.log_probs
 
     @property
@@ -66,11 +66,11 @@ class RereadRun(Run[Trace]):
 
 @dataclass(frozen=True)
 class ContinuationRun(Run[Continuation]):
-    """Model run in which a changed model continues a translation that it has read (`continue_from`).
+    """Model run in which a changed model continues a translation from one step (`continue_from`).
 
     Attributes:
         read: model run in which the changed model reads the translation.
-        step: 0-based position of the predicted token; None lets `default_step` choose.
+        step: 0-based position of the first token to choose; None lets `default_step` choose the step.
 
     Raises: the errors of `TraceRun`.
     """
@@ -114,7 +114,7 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
     Args:
         translator: the model.
         before, after: traces of one translation, without and with interventions (see `reread`).
-        step: 0-based position of a predicted token; None lets `default_step` choose.
+        step: 0-based position of the first token to choose; None lets `default_step` choose the step.
 
     Raises: the errors of `Translator.translate`.
     """
@@ -138,7 +138,7 @@ def default_step(before: Trace, after: Trace) -> int:
 
 
 def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int, tuple[float, ...]]]:
-    """Return the most likely next tokens of several traces, best first.
+    """Return the most likely next tokens in several traces, sorted by their highest log-probability in any trace.
 
     Args:
         traces: traces of one translation, by different models or with different interventions.
@@ -146,8 +146,8 @@ def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int
         count: number of tokens to take from each trace.
 
     Returns:
-        For each token, the id and the log-probability in each trace, nats. A trace stores only its most likely tokens.
-        NaN stands for the log-probability of any other token, which is lower than all stored ones.
+        For each token, its id and its log-probability in each trace, nats. A trace stores only the most likely tokens
+        of each step. NaN means that the token is not stored, because it is less likely than the stored ones.
     """
     log_probs = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))

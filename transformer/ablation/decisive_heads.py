@@ -1,4 +1,4 @@
-"""Finds heads whose removal changes the translation, and the first of several interventions that changes it."""
+"""Finds heads whose removal changes a translation, and the first of several interventions that changes it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,11 @@ SINGLE_HEADS, GROUP_SIZES = 8, (2, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class DecisiveHeads:
-    """Heads whose removal changes the translation.
+    """A small set of heads whose removal changes the translation.
 
     Attributes:
-        heads: smallest set found, ordered by gradient estimate.
+        heads: smallest such set that was found, ordered by gradient estimate; if none was found, the head with the
+            largest estimate.
         translation: text that the model writes without these heads; empty if no tested set changes the translation.
     """
 
@@ -44,7 +45,7 @@ class DecisiveHeadsRun(Run[DecisiveHeads]):
 
 @dataclass(frozen=True)
 class FirstChangeRun(Run[int | None]):
-    """Model run that returns the index of the first variant that alters the translation, or None.
+    """Model run that returns the index of the first variant that changes the translation; None if no variant does.
 
     Attributes:
         trace: model run that produces the translation without interventions.

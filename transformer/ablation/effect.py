@@ -48,7 +48,7 @@ class Effect:
 
     @property
     def step_changes(self) -> np.ndarray:
-        """Change of each token's log-probability in each draw, nats [R, T]; below 0 if a token became less likely."""
+        """Change in each token's log-probability in each draw, nats [R, T]; below 0 if a token became less likely."""
         return self.scores.log_probs - self.scores.baseline
 
     @property
@@ -58,7 +58,7 @@ class Effect:
 
     @property
     def change(self) -> float:
-        """Change of the whole translation's log-probability, averaged over the draws, nats."""
+        """Change in the whole translation's log-probability, averaged over the draws, nats."""
         return float(self.scores.change.mean())
 
     @property
@@ -150,7 +150,7 @@ def effect_of(
 
 
 def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]) -> tuple[str, ...]:
-    """Return the sentence that supplies the replacement head outputs in each of `runs`.
+    """Return the sentence that supplies the replacement head outputs for each of the `runs`.
 
     The result is empty if no head outputs are resampled.
     """

@@ -1,4 +1,4 @@
-"""Means with confidence intervals, and rank correlation."""
+"""Computes means with confidence intervals, and rank correlations."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Estimate:
 
     Attributes:
         mean: the mean, float64.
-        low, high: ends of the mean's 95% confidence interval, in the shape of `mean`.
+        low, high: bounds of the mean's 95% confidence interval, each with the shape of `mean`.
     """
 
     mean: np.ndarray

@@ -19,19 +19,19 @@ ByHead = Mapping[Kind, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredImportance:
-    """Change of a translation's log-probability when each head is switched off alone.
+    """Change in a translation's log-probability when a single head is switched off, measured for every head.
 
     A positive change means that the translation becomes more likely without the head.
 
     Attributes:
         mode: how a head's output is replaced.
-        measured: change of the log-probability when only this head is off, averaged over the draws, nats.
-        estimated: first-order estimate of the change in "zero" mode, nats: the negative gradient with respect to a
-            factor on the head's output.
+        measured: change in the log-probability when only one head is off, averaged over the draws, nats.
+        estimated: first-order estimate of the change in "zero" mode, nats: the negative gradient of the
+            log-probability with respect to a factor on the head's output.
         log_prob: log-probability of the translation with every head on, nats.
         drawn: change in each draw of "resample" mode, nats, [R, L, H] for each attention kind. R is 1 in other modes.
-        changed: fraction of draws, 0 to 1, in which another token is the most likely one at some step. In such a draw,
-            greedy decoding would write a different translation.
+        changed: fraction of draws, 0 to 1, in which the translation's token is not the most likely one at some step. In
+            such a draw, greedy decoding would write a different translation.
     """
 
     mode: Mode
@@ -101,7 +101,7 @@ def head_importance(
         target: translation of the sentence, as text or token ids; None uses the unchanged model's own.
         mode: how a head's output is replaced.
         seed, draws: seed and number of draws in "resample" mode. Within a draw, one sentence supplies the replacements
-            of all heads.
+            for all heads.
 
     Raises: the errors of `Translator.trace`.
     """
@@ -125,7 +125,7 @@ def head_importance(
 
 
 def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[float]) -> dict[Kind, np.ndarray]:
-    """Arrange one number per head as arrays [L, H] by attention kind; NaN for heads that are not in `heads`."""
+    """Arrange one number per head in an array [L, H] for each attention kind; NaN for heads missing from `heads`."""
     config = translator.config
     arrays: dict[Kind, np.ndarray] = {kind: np.full((config.layers_of(kind), config.heads), np.nan) for kind in KINDS}
     for (kind, layer, head), value in zip(heads, values, strict=True):

@@ -68,7 +68,7 @@ class Contrasts:
     Attributes:
         run: difference in the model run to be patched, before patching.
         other: difference in the model run that supplies the activations.
-        patched: difference with each patch, of any shape; NaN where no patch is possible.
+        patched: difference with each patch, an array of any shape; NaN where no patch is possible.
     """
 
     run: float
@@ -118,10 +118,11 @@ class PatchRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class GridRun(Run[Contrasts]):
-    """Model run that applies the patch of every grid cell, one at a time.
+    """Model run that applies the patches of one grid cell at a time, for every cell.
 
     The grid has the shape [depths or layers, positions]. Target positions after the question's step are left out. For
-    head outputs, the grid is [L, H], and each patch covers all positions that have a counterpart in the other sentence.
+    head outputs and attention weights, the grid is [L, H], and each cell's patches cover all positions that have a
+    counterpart in the other sentence.
     """
 
     question: PatchingQuestion
@@ -148,9 +149,9 @@ class GridRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class DifferencesRun(Run[np.ndarray]):
-    """Model run that compares two sentences' logit differences at each step of a shared translation, nats [T].
+    """Model run that returns how far apart two sentences' logit differences are at each step, nats [T].
 
-    At each step, `question_of` chooses the two tokens.
+    The model reads the same translation with both sentences. At each step, `question_of` chooses the two tokens.
     """
 
     text: TraceRun
@@ -179,22 +180,22 @@ def _difference(runs: Translator, a: Trace, b: Trace, step: int) -> float:
 
 
 def steps_of_changed_word(a: Trace, b: Trace) -> np.ndarray:
-    """Find the steps of A's translation that are aligned with a word missing from sentence B, bool [T]."""
+    """Find the steps of A's translation that are aligned with a token that sentence B lacks or replaces, bool [T]."""
     partner = matched_positions(a.source_tokens, b.source_tokens, (a.source_text, b.source_text))
     changed = [
         index
         for index, token in enumerate(a.source_tokens)
         if index not in partner or b.source_tokens[partner[index]].id != token.id
     ]
-    # The end symbol is aligned with no word.
+    # The end symbol is not aligned with any word.
     return np.append(np.isin(consensus(a), changed), False)
 
 
 def step_to_show(a: Trace, b: Trace, differences: np.ndarray) -> int:
     """Choose the step to show first.
 
-    Among the steps where the sentences prefer different tokens, choose the one with the largest difference. Steps that
-    merely translate the changed word are left out, unless no other step qualifies.
+    Among the steps where the model prefers different tokens for the two sentences, choose the one with the largest
+    difference. Steps that merely translate the changed word are left out. If no step remains, choose among all steps.
 
     Args:
         a, b: traces of the two sentences.
@@ -208,12 +209,14 @@ def step_to_show(a: Trace, b: Trace, differences: np.ndarray) -> int:
 
 
 def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion:
-    """Return the question about the next tokens that sentences A and B prefer; B's activations are patched into A.
+    """Return a question about the next tokens that the model prefers for sentences A and B.
+
+    B's activations are patched into the model run on A. If the model prefers the same token for both sentences, the
+    question's second token is the second choice for A.
 
     Args:
         a, b: traces of sentences A and B, with the same translation.
-        step: 0-based position of the predicted token; None lets `default_step` choose. If both sentences prefer the
-            same token, the question's second token is A's second choice.
+        step: 0-based position of the predicted token; None lets `default_step` choose.
     """
     step = default_step(a, b) if step is None else step
     first, second = (int(trace.candidate_ids[step, 0]) for trace in (a, b))
@@ -223,7 +226,7 @@ def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion
 
 
 def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequence[Interventions]) -> Contrasts:
-    """Measure the question's logit differences under each of N interventions."""
+    """Measure the question's logit differences without a patch and with each of N patches."""
     on_text = ContrastsRun(question.text, question.target, question.step, question.tokens, (AS_TRAINED, *variants))
     run, *patched = runs.get(on_text).astype(float)
     (other,) = runs.get(replace(on_text, text=question.other, variants=(AS_TRAINED,))).astype(float)
@@ -249,7 +252,7 @@ def reversed_patches(patches: Patches) -> Patches:
 def partner_positions(site: PatchSite, text: Trace, other: Trace, step: int) -> dict[int, int]:
     """Map positions to the corresponding positions in another sentence's trace, for patching at `site`.
 
-    Encoder and cross-attention weights correspond only if both sentences have the same number of tokens.
+    For encoder and cross-attention weights, the result is empty unless both sentences have the same number of tokens.
     """
     rows = {position: position for position in range(step + 1)}
     if site.endswith("weights") and site != "decoder.weights" and len(text.source_tokens) != len(other.source_tokens):
@@ -260,10 +263,10 @@ def partner_positions(site: PatchSite, text: Trace, other: Trace, step: int) -> 
 
 
 def grid_cells(site: PatchSite, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
-    """Return an array with one dict of patches per grid cell; a dict is empty if no token has a counterpart.
+    """Return an array with one dict of patches per grid cell, empty if none of the cell's positions has a counterpart.
 
     Args:
-        site: site that the grid covers.
+        site: site to patch.
         config: model configuration.
         partner: result of `partner_positions`.
     """
@@ -323,7 +326,7 @@ def stream_changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
     """
     distances = {}
     for stack in STACKS:
-        # The trace stores the stream after every sub-layer. Take only the stream after every layer.
+        # The trace stores the stream after every sub-layer. Take only the embedding and the stream after every layer.
         old, new = (trace.residual_stream(stack)[:: len(trace.parts(stack))] for trace in (before, after))
         distances[stack] = np.linalg.norm(new - old, axis=-1) / np.linalg.norm(old, axis=-1)
     return distances

@@ -42,7 +42,7 @@ def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[He
 
     Args:
         config: model configuration.
-        change: change of the log-probability when each head is removed, such as `MeasuredImportance.measured` or
+        change: change in the log-probability when each head is removed, such as `MeasuredImportance.measured` or
             `.estimated`.
     """
     heads = all_heads(config)
@@ -93,7 +93,7 @@ class RemovalRun(Run[tuple[RemovalCurve, ...]]):
         orders: number of random orders.
 
     Raises:
-        InterventionError: `orders` is not from 0 to MAX_ORDERS.
+        InterventionError: `orders` is not between 0 and MAX_ORDERS.
     """
 
     importance: ImportanceRun

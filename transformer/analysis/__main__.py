@@ -1,4 +1,4 @@
-"""Entry point for `python -m transformer.analysis`."""
+"""Entry point of `python -m transformer.analysis`."""
 
 from transformer.commands.measure import main
 

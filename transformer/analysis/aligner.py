@@ -1,4 +1,4 @@
-"""Finds a model's best word-aligning cross-attention heads, and the decoding step at which they align."""
+"""Finds the cross-attention heads of a model that align words best, and the decoding step at which they do so."""
 
 from dataclasses import dataclass
 from typing import Literal

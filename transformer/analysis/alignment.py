@@ -1,7 +1,8 @@
 """Word alignment from cross-attention, for a translation with S source tokens and N target tokens.
 
-N = T - 1, because the start symbol is not counted. The decoder both predicts and reads the N tokens, which are
-`trace.target_tokens[1:]`. All functions also work on words if the tokens have been merged by `merge_words`.
+The decoder reads T = N + 1 tokens, because its input begins with the start symbol. It both predicts and reads the N
+tokens, which are `trace.target_tokens[1:]`. All functions also work on words if the tokens have been merged by
+`merge_words`.
 """
 
 from collections.abc import Collection, Hashable

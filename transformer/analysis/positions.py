@@ -40,7 +40,7 @@ def halves_order(d_model: int) -> np.ndarray:
 
 
 def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
-    """Set random values to 0 and scale up the rest, as dropout does in training (Srivastava et al. 2014).
+    """Return a copy with random values set to 0 and the rest scaled up, as in training (Srivastava et al. 2014).
 
     Args:
         table: any array.
@@ -48,7 +48,7 @@ def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
         seed: random seed.
     """
     if not 0 <= rate < 1:
-        raise ValueError(f"the rate of dropout must be at least 0 and below 1, not {rate}")
+        raise ValueError(f"the dropout rate must be at least 0 and below 1, not {rate}")
     keep = np.random.default_rng(seed).random(table.shape) >= rate
     return np.where(keep, table / (1 - rate), 0.0)
 

@@ -21,7 +21,7 @@ class Outlier:
 
     Attributes:
         row: index of the row in the view.
-        column: column that the head attends to most.
+        column: column with the row's largest weight.
         expected: column that the head's name predicts.
         rows: number of outlier rows.
         counted: number of rows for which the name predicts a column.
@@ -39,10 +39,10 @@ class Expectation:
     """The columns that heads with a given name are expected to attend to.
 
     Attributes:
-        weights: expected weights, float64 [R, C]. For an alignment head, the mean map of all alignment heads without
-            special tokens; for a positional head, 1 at the predicted position.
+        weights: expected weights, float64 [R, C]. For an alignment head, the mean map of all alignment heads, with 0
+            in special columns; for a positional head, 1 at the predicted position and 0 elsewhere.
         counted: whether the name predicts a column for each row, bool [R]; True for at least one row.
-        read: whether a row is labelled by the token that its step reads, rather than the token that its step predicts.
+        read: whether a row is labelled with the token that its step reads, rather than the one that its step predicts.
     """
 
     weights: np.ndarray
@@ -50,7 +50,7 @@ class Expectation:
     read: bool
 
     def support(self, weights: np.ndarray) -> np.ndarray:
-        """Return the mean expected weight of each counted row's strongest column, [..., R, C] to [...]."""
+        """Return the expected weight of a row's strongest column, averaged over counted rows, [..., R, C] to [...]."""
         return self._at_strongest(weights)[..., self.counted].mean(axis=-1)
 
     def outlier(self, weights: np.ndarray) -> Outlier | None:
@@ -72,7 +72,7 @@ class Expectation:
 
 
 def alignment_heads(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
-    """Return the cross-attention heads that align most words, bool [L, H], and whether these heads align one step late.
+    """Return the heads that align more than half of the words, bool [L, H], and whether they align one step late.
 
     Heads that align the predicted word are preferred, because people read a map's row as the word written at that step.
     If there are none, return the heads that align the word that a step reads, which is one step late.
@@ -98,8 +98,10 @@ def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | Non
 def position_expectation(view: View, name: str) -> Expectation | None:
     """Return where a head named "previous token", "same token" or "next token" should attend; None for other names.
 
-    Words of several tokens are excluded, because a positional head may attend within the word. Rows whose neighbour is
-    the first token or a special token are excluded, because heads with nothing to do attend there.
+    Words of several tokens are excluded, because a positional head may attend within the word. A row is also excluded
+    if it should attend to the first token or a special token, because heads with nothing to do attend there.
+
+    Return None if no row is left.
     """
     offset = OFFSETS.get(name.removesuffix(" token"))
     if offset is None:

@@ -1,9 +1,9 @@
 """Finds, for each task in `tasks.py`, the head that does the task best, and example sentences.
 
-A task is something that a head may do, such as attending to the previous word. From the text alone, a task determines
-the map cells that should get attention (the task's links). The head with the largest share of attention on the links,
-over many sentences, represents the task. For a specific task, the share must also exceed what general tasks explain.
-For example, a head that attends to every left neighbour also attends to “not” from the next word.
+A task is something that a head may do, such as attending to the previous word. Each task determines the map cells
+that should get attention (the task's links). The head with the largest share of attention on the links, over many
+sentences, represents the task. For a specific task, the share must also exceed what general tasks explain. For example,
+a head that attends to every left neighbour also attends to “not” from the next word.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ class Example:
         rows, columns: positions of the query tokens and of the key tokens in the trace.
         read: text of the query; in the decoder, the text just read. "" is a start symbol, "▁" a single space.
         written: in the decoder, the predicted text; "" is the end symbol.
-        labels: texts that the row may attend to; "" is a start or end symbol.
+        labels: texts of the words or tokens that the row may attend to; "" is a start or end symbol.
         weights: attention weights of the row, one per label.
         looked_at: index of the label that illustrates the task.
     """
@@ -178,7 +178,8 @@ def _choose_head(
     rows = sum(len(each.links) for each in measurements)
     means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # For each general task, each head's attention on each link that the general task explains, [L, H, links].
+    # For each general task, the part of each head's attention on each link that the general task explains,
+    # [L, H, links]. The zeros stand for no general task.
     parts = [
         np.zeros((*means.shape, rows)),
         *(
@@ -214,7 +215,8 @@ def _choose_head(
 def _covered_by_rule(measurement: _TaskMeasurement, rule: HeadTask) -> list[bool]:
     """Return, for each link of a sentence, whether a general task also covers the link.
 
-    A general task with the same columns in every row, such as the end symbol, covers these columns in all rows.
+    A general task with the same columns in every row, such as the one about the end symbol, covers these columns in all
+    rows.
     """
     ruled = dict(rule.links(measurement.trace))
     places = set(ruled.values())

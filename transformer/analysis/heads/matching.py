@@ -47,7 +47,7 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
     for view, own_rows, own_columns in zip(views, rows, columns, strict=True):
         places = [own_rows.index(key) for key in both_rows], [own_columns.index(key) for key in both_columns]
         weights.append(scaled_rows(view.weights[:, :, places[0]][..., places[1]])[0])
-    # Leave out rows without any weight on the shared columns.
+    # Leave out rows in which some head has no weight on the shared columns.
     seen = np.logical_and(*(weight.sum(axis=-1).min(axis=(0, 1)) > 0 for weight in weights))
     return 1 - head_distances(*(weight[:, :, seen] for weight in weights)) / np.log(2)
 
@@ -55,7 +55,7 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
 def best_match(similarity: np.ndarray) -> np.ndarray:
     """Assign a head of model B to each head of model A, int [heads of A]; -1 for heads without a match.
 
-    The assignment is one to one and maximises the total similarity (Kuhn 1955, "The Hungarian Method for the Assignment
+    The assignment is one-to-one and maximises the total similarity (Kuhn 1955, "The Hungarian Method for the Assignment
     Problem").
     """
     rows, columns = linear_sum_assignment(similarity, maximize=True)
@@ -65,9 +65,9 @@ def best_match(similarity: np.ndarray) -> np.ndarray:
 
 
 def shuffled_similarity(similarity: np.ndarray, match: np.ndarray, heads: int) -> np.ndarray:
-    """Return the expected similarity if model B's heads were shuffled within each layer, [..., heads of A].
+    """Return each head's expected similarity to its match if model B's heads were shuffled within each layer.
 
-    The value is NaN for heads without a match.
+    The shape is [..., heads of A]. The value is NaN for heads without a match.
 
     Args:
         similarity: similarity between heads, [..., heads of A, heads of B].

@@ -29,7 +29,7 @@ class Metric:
         name: key in `HeadMetrics.values` and in URLs: a lower-case letter, then at most 29 characters from a-z, 0-9 and
             _.
         title: short column heading.
-        meaning: one sentence that explains the metric.
+        meaning: caption that explains the metric.
         unit: "nats", "tokens" or "share".
         low, high: range of the values; `low` is at least 0, and `high` is None if the maximum depends on the sentence.
         kinds: attention kinds for which the metric is defined.
@@ -52,7 +52,7 @@ METRICS = (
     Metric(
         "entropy",
         "entropy",
-        "How spread out a query's attention is: 0 if it is all on one token, ln n if it is even over n tokens.",
+        "How spread out a query's attention is: 0 if all of it is on one token, ln n if it is even across n tokens.",
         "nats",
         0.0,
         None,

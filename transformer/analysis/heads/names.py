@@ -1,4 +1,4 @@
-"""Names heads that mostly do one thing, using published thresholds.
+"""Names heads that mostly do one thing, using published thresholds where they exist.
 
 The first token and the end symbol are attention sinks: heads attend to them when they have nothing to do. Every rule
 except the end symbol's ignores attention to sinks. A head that mostly attends to a sink therefore gets no other name.
@@ -24,7 +24,7 @@ class Rule:
 
     Attributes:
         name: name that the head gets.
-        threshold: the condition and its source, in one sentence.
+        threshold: the condition and its source, in plain English.
         kinds: attention kinds to which the rule applies.
         holds: function from `HeadMetrics.values` to a mask of the heads that meet the condition, bool [L, H].
     """
@@ -91,7 +91,7 @@ RULES = (
     Rule(
         "alignment",
         "For more than half of the target tokens, it looks most at the source token that all heads together look at "
-        "most. It does so either when it predicts the target token or when it reads it (a threshold of this app).",
+        "most, either at the step that predicts the target token or at the step that reads it (this app's threshold).",
         ("cross",),
         lambda values: _most(values["alignment_predicted"]) | _most(values["alignment_read"]),
     ),
@@ -101,7 +101,7 @@ RULES = (
 def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]:
     """Return the rules that each head meets, indexed by layer and head; most heads meet none.
 
-    A rule is not met if one of the metrics it tests is NaN or missing.
+    A metric that is NaN or missing counts as below every threshold.
     """
     layers, heads = next(iter(metrics.values.values())).shape
     values = defaultdict(lambda: np.full((layers, heads), np.nan), metrics.values)

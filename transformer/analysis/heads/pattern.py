@@ -29,7 +29,7 @@ class Pattern:
         peak: mean of each row's largest weight, excluding start and end symbols. Rows that may attend only to such
             symbols are left out; 0 if no row is left.
         rest: mean share of attention on start and end symbols, over the same rows as `peak`.
-        moves: whether the rows' largest weights are in different columns.
+        moves: whether the weights averaged in `peak` are in more than one column.
         entropy: mean entropy of the rows, nats (Shannon 1948).
         limit: mean entropy that the rows would have if attention were uniform, nats.
         strongest: cell with the largest weight on a non-special position. In self-attention, both positions must be

@@ -1,7 +1,8 @@
-"""Tasks that an attention head may do, each with the attention map cells that belong to it.
+"""Tasks that an attention head may do, each with the cells of the attention map that belong to it.
 
-The cells follow from the text alone. Heads attend to the first token and the end symbol when they have nothing to do,
-so links to a neighbouring word exclude both.
+The cells follow from the text, and for some cross-attention tasks also from the mean attention of all heads. Heads
+attend to the first token and the end symbol when they have nothing to do, so the tasks about neighbouring words exclude
+links to both.
 """
 
 import re
@@ -17,7 +18,7 @@ from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 ENGLISH, GERMAN = (language.name for language in LANGUAGES)
-# (row, columns the row should attend to). The columns are the tokens of one word.
+# (row, columns that the row should attend to). The columns are one token or all tokens of a word.
 Link = tuple[int, tuple[int, ...]]
 
 
@@ -37,8 +38,8 @@ AUXILIARIES = _word_set("""
     kann kannst können konnte konnten könnte könnten muss müssen musste mussten soll sollte sollten will wollen wollte
     wollten darf dürfen möchte möchten
 """)
-# Matches the verb form at the end of a German clause. Nouns do not match, because they are capitalised; adjectives lack
-# these prefixes and endings. The upper bounds are longer than any verb.
+# Matches the verb form at the end of a German clause. Nouns do not match, because they are capitalised; most
+# adjectives lack these prefixes and endings. The upper bounds are longer than any verb.
 GERMAN_VERB = re.compile("[a-zäöüß]{0,40}ge[a-zäöüß]{1,40}t|(be|ver|er|ent|zer)[a-zäöüß]+t|[a-zäöüß]+(iert|en|ern|eln)")
 
 
@@ -49,7 +50,7 @@ class HeadTask:
     Attributes:
         name: name of the task in URLs and files.
         title: a few plain words; {source} and {target} stand for the languages.
-        meaning: one plain sentence about what the examples show, with the same placeholders as `title`.
+        meaning: plain explanation of what the examples show, with the same placeholders as `title`.
         kind: attention kind.
         links: function that yields the cells of a trace that belong to the task; yields nothing if the task does not
             occur in the sentence.
@@ -120,7 +121,7 @@ def _negations(trace: Trace) -> list[tuple[int, ...]]:
 
 
 def _negated(trace: Trace) -> Iterator[Link]:
-    """Yield links to an English negation from the words directly before and after it."""
+    """Yield links to an English negation from the tokens directly before and after it."""
     for group in _negations(trace):
         for row in (group[0] - 1, group[-1] + 1):
             if 0 <= row < len(trace.source_tokens) and not trace.source_tokens[row].special:
@@ -159,9 +160,9 @@ def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 
 
 def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
-    """Yield the link from the step that writes the final German verb to the English verb.
+    """Yield the link from the step that writes the final German verb to the source verb.
 
-    Yield nothing if the English verb is among the last two words, because then both verbs are at the end.
+    Yield nothing if the source verb is among the last two words, because then both verbs are at the end.
     """
     verb = _last_verb(trace)
     if verb is None:
@@ -243,7 +244,7 @@ TASKS = (
     HeadTask(
         "alignment_read",
         "The word that was just translated",
-        "One step late: after reading a word that it has written, the model looks at the {source} word behind it.",
+        "One step late: the model looks at a {source} word after it has written and read that word’s translation.",
         "cross",
         lambda trace: _aligned(trace, read=True),
         general=True,

@@ -15,8 +15,8 @@ from transformer.values.weights import Weights
 class Cell:
     """How one head computes the weight of key j for query i, and what this cell adds to the output. Arrays are float64.
 
-    Query, key, scores, weights, values and output are read from the trace. Everything else is recomputed from these, so
-    sums match the trace only to float32 precision (1e-5).
+    Query, key, scores, weights, values and output are read from the trace. Everything else is recomputed from these and
+    the model's weights, so sums match the trace only to float32 precision (1e-5).
 
     Letters: C columns (keys), K head width, D model width.
 
@@ -24,7 +24,7 @@ class Cell:
         query: q_i, [K].
         key: k_j, [K].
         products: elementwise product of query and key, [K]; sums to the raw score.
-        raw_score: dot product q_i . k_j
+        raw_score: dot product q_i . k_j.
         divisor: sqrt(K).
         bias: relative-position bias added to the score; 0 in models without such biases.
         score: raw score divided by the divisor, plus the bias.

@@ -2,7 +2,8 @@
 
 Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms". The output at
 position i is the sum over heads h and positions j of `a_ij f_h(x_j)`, plus `b^O`, with `f_h(x) = (x W^V_h + b^V_h)
-W^O_h`. A large weight on a short vector has little effect, so the norm of `a_ij f_h(x_j)` is more informative.
+W^O_h`. A large weight on a short vector has little effect, so the norm of `a_ij f_h(x_j)` is more informative than
+the weight.
 
 Letters: H heads, R rows (queries), C columns (keys), D model width.
 """
@@ -30,7 +31,7 @@ class Contributions:
     bias: np.ndarray
 
     def terms(self, row: int) -> np.ndarray:
-        """Return the vectors a_ij f_h(x_j) that add up to row i's output, [H, C, D]."""
+        """Return the vectors a_ij f_h(x_j) of one row i, [H, C, D]; with the bias, they add up to the row's output."""
         return self.weights[:, row, :, None] * self.transformed
 
     def heads(self) -> np.ndarray:
@@ -56,7 +57,7 @@ class Contributions:
 
 
 def contributions(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Contributions:
-    """Compute the contributions in one attention layer, from a trace with details."""
+    """Compute the vectors that add up to one attention layer's output, from a trace with details."""
     projections = weights.attention(kind, layer)
     values = trace.detail(kind, "values")[layer].astype(np.float64)
     return Contributions(

@@ -34,7 +34,10 @@ class EmbeddedText:
 
     @property
     def summed(self) -> np.ndarray:
-        """Scaled embeddings plus positional encodings, [N, D]; equal to `total` if there is no embedding norm."""
+        """Scaled embeddings plus positional encodings, [N, D].
+
+        Equal to `total` up to rounding if there is no embedding norm.
+        """
         return self.scaled if self.positions is None else self.scaled + self.positions
 
 

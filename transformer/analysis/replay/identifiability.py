@@ -10,7 +10,7 @@ import numpy as np
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-# Two vectors count as equal if the norm of the difference is at most this fraction of the vectors' norm.
+# Two vectors count as equal if the norm of their difference is at most this fraction of the vectors' norm.
 EQUALITY_TOLERANCE = 1e-6
 
 
@@ -20,8 +20,8 @@ class Identifiability:
 
     Row j of T = (X W^V + b^V) W^O is what column j adds to the output per unit of weight. If there are more columns
     than d_v, the width of a value vector, T has a left null space: directions in which weights can change without
-    changing the output. A row can change only weights that the mask allows, so the null space is computed from the
-    row's visible columns.
+    changing the output. Only weights that the mask allows can change, so each row's null space is computed from
+    the row's visible columns.
 
     Attributes:
         visible: number of columns that each row may attend to (the paper's sequence length), [R].
@@ -42,7 +42,7 @@ class Identifiability:
 
     @property
     def warning(self) -> bool:
-        """Whether some row's weights cannot be unique, because the row sees more than d_v columns."""
+        """Whether some row sees more than d_v columns, so that T must have a left null space for this row."""
         return bool((self.visible > self.width).any())
 
     @property
@@ -71,8 +71,8 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         basis = _column_space(transformed[columns])
         effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ basis @ basis.T
         rank[rows] = basis.shape[1]
-        # Appending a column of ones to T also fixes the sum of the weights. Unless T already spans the column, the null
-        # space loses one more dimension.
+        # Appending a column of ones to T also fixes the sum of the weights. Unless the columns of T already span the
+        # new column, the null space loses one more dimension.
         ones = np.ones(len(basis))
         new = np.linalg.norm(ones - basis @ (ones @ basis)) > EQUALITY_TOLERANCE * np.sqrt(len(basis))
         sum_keeping[rows] = len(basis) - basis.shape[1] - new
