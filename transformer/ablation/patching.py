@@ -121,7 +121,7 @@ class GridRun(Run[Contrasts]):
     """Model run that applies the patches of one grid cell at a time, for every cell.
 
     The grid has the shape [depths or layers, positions]. Target positions after the question's step are left out. For
-    head outputs and attention weights, the grid is [L, H], and each cell's patches cover all positions that have a
+    head outputs and attention weights, the grid is [L, H]. Each cell's patches then cover all positions that have a
     counterpart in the other sentence.
     """
 

@@ -91,7 +91,8 @@ RULES = (
     Rule(
         "alignment",
         "For more than half of the target tokens, it looks most at the source token that all heads together look at "
-        "most, either at the step that predicts the target token or at the step that reads it (this app's threshold).",
+        "most. This holds at the step that predicts the target token or at the step that reads it (a threshold of "
+        "this app).",
         ("cross",),
         lambda values: _most(values["alignment_predicted"]) | _most(values["alignment_read"]),
     ),

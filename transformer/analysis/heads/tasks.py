@@ -1,8 +1,8 @@
 """Tasks that an attention head may do, each with the cells of the attention map that belong to it.
 
 The cells follow from the text, and for some cross-attention tasks also from the mean attention of all heads. Heads
-attend to the first token and the end symbol when they have nothing to do, so the tasks about neighbouring words exclude
-links to both.
+attend to the first token and the end symbol when they have nothing to do, so links to a neighbouring word
+exclude both.
 """
 
 import re

@@ -31,7 +31,10 @@ class Contributions:
     bias: np.ndarray
 
     def terms(self, row: int) -> np.ndarray:
-        """Return the vectors a_ij f_h(x_j) of one row i, [H, C, D]; with the bias, they add up to the row's output."""
+        """Return the vectors a_ij f_h(x_j) of one row i, [H, C, D].
+
+        With the bias, they add up to the row's output.
+        """
         return self.weights[:, row, :, None] * self.transformed
 
     def heads(self) -> np.ndarray:
