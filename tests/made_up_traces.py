@@ -1,4 +1,4 @@
-"""Traces with invented attention."""
+"""Traces with given attention weights, made without a model."""
 
 import numpy as np
 

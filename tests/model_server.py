@@ -11,7 +11,7 @@ from transformer.serving.service import Service
 
 
 class Broken(Exception):
-    """Raised by a service to simulate a dying replica; the server then sends an HTML error page."""
+    """Raised by a service to simulate a dying replica; the server then answers with status 500, in plain text."""
 
 
 @contextmanager

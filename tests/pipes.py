@@ -17,7 +17,7 @@ def piped(text: str) -> Iterator[str]:
     reading, writing = os.pipe()
 
     def write() -> None:
-        # A command that ignores its input may close the pipe before the first word is written.
+        # If the command ignores its input, the pipe may be closed before the text is written.
         with suppress(BrokenPipeError), os.fdopen(writing, "w", encoding="utf-8") as file:
             file.write(text)
 

@@ -19,7 +19,8 @@ def few(count: int) -> settings:
 
 
 def many(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Run a property test with `count` examples, only in `pytest -m thorough`; a hundred examples take about a
-    second.
+    """Return a decorator that runs a property test with `count` examples, only in `pytest -m thorough`.
+
+    A hundred examples take about a second.
     """
     return lambda test: pytest.mark.thorough(seconds=count / 100)(few(count)(test))

@@ -1,8 +1,8 @@
-"""`pytest -m 'thorough or install' --share`: runs the share of the long tests that belongs in every CI run.
+"""Selects a share of the long tests for each CI run: `pytest -m 'thorough or install' --share`.
 
-All long tests run every night (.ci/nightly). A share has a time budget. One half of the budget goes to tests named
-after a file that changed since $SHARE_BASE; without $SHARE_BASE, within the last day. The other half rotates through
-all tests, so that every test runs once over several commits.
+All long tests run every night (.ci/nightly). A share has a time budget. One half of the budget goes to tests that are
+named after a file that changed since $SHARE_BASE or, if $SHARE_BASE is not set, within the last day. The other half
+rotates through the tests that fit into it, so that each of them runs once in several commits.
 """
 
 import os
@@ -15,9 +15,9 @@ from zlib import crc32
 
 import pytest
 
-# Seconds of test time in each half of a share, which take one minute on two cores.
+# Test time of half a share, in seconds. On two cores, half a share takes one minute.
 SECONDS = 120
-# Assumed seconds of a test without a cost mark, by the start of its path.
+# Assumed duration in seconds of a test whose mark gives none, by the start of the test's path.
 COSTS = {"tests/browser": 5, "tests/ui": 2, "": 2}
 # Names of folders and files that do not identify a page or a subject.
 GENERAL = frozenset(
@@ -49,15 +49,13 @@ INSTALLED = ("pyproject.toml", "requirements", "deploy/", "transformer/files/pat
 
 
 def names(path: str) -> set[str]:
-    """Return the subjects of a file: the names of its folders and its own name."""
+    """Return the subjects of a file: the names of its folders and its own name, without the GENERAL ones."""
     parts = PurePosixPath(path).with_suffix("").parts
     return {part.removeprefix("test_").replace("-", "_") for part in parts} - GENERAL
 
 
 def concerned(test: str, changed: Iterable[str]) -> bool:
-    """Return whether a test covers a changed file: the test file changed, or its path or parameters name a changed
-    subject.
-    """
+    """Return whether a test's path or parameters name a subject of a changed file."""
     path, _, case = test.partition("::")
     subjects = names(path) | set(re.findall(r"[a-z]\w+", case.partition("[")[2])) - GENERAL
     return any(_alike(subject, name) for path in changed for name in names(path) for subject in subjects)
@@ -73,9 +71,9 @@ def share(tests: Mapping[str, float], changed: Sequence[str], turn: int) -> set[
     """Return the ids of the tests to run this time.
 
     Args:
-        tests: seconds of each long test, by id; a test that exceeds half a share runs only at night.
+        tests: duration of each long test in seconds, by id; a test of SECONDS or more runs only at night.
         changed: paths of the changed files.
-        turn: number that decides which tests run.
+        turn: a number that increases with each commit, to select other tests each time.
     """
     short = {test: cost for test, cost in tests.items() if cost < SECONDS}
     about = [test for test in short if concerned(test, changed)]
@@ -93,7 +91,7 @@ def _within(tests: Iterable[str], costs: Mapping[str, float]) -> Iterator[str]:
 
 
 def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
-    """Yield the tests whose turn it is, from a fixed order of all tests."""
+    """Yield the tests whose turn it is. All tests take turns in a fixed order."""
     order = sorted(costs, key=lambda test: crc32(test.encode()))
     whole = sum(costs.values())
     for test, end in zip(order, accumulate(costs[test] for test in order), strict=True):
@@ -102,25 +100,25 @@ def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
 
 
 def seconds(test: str, marked: float | None) -> float:
-    """Return the seconds of a test, from its cost mark or otherwise from the start of its path."""
+    """Return the expected duration of a test in seconds: `marked` or, without it, a default by the test's path."""
     return marked or next(cost for beginning, cost in COSTS.items() if test.startswith(beginning))
 
 
 def _git(*arguments: str) -> list[str]:
-    """Return the words of git's output; empty without a repository, as in a source archive."""
+    """Return the words that a git command prints; an empty list outside a repository, as in a source archive."""
     done = subprocess.run(["git", *arguments], capture_output=True, text=True)
     return done.stdout.split()
 
 
 def changed_files() -> list[str]:
-    """Return the files that differ from $SHARE_BASE or from a day ago, including uncommitted changes."""
+    """Return the files that differ from $SHARE_BASE or, without it, from a day ago. Uncommitted changes count."""
     bases = [os.environ.get("SHARE_BASE", ""), *_git("rev-list", "-1", "--before=1 day ago", "HEAD")]
     found = next((base for base in bases if base and _git("rev-parse", "--verify", f"{base}^{{commit}}")), None)
     return _git("diff", "--name-only", found) if found else []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--share", action="store_true", help="of the long tests, run what the last changes ask for")
+    parser.addoption("--share", action="store_true", help="run only a share of the long tests, as tests/share.py says")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

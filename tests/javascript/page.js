@@ -1,9 +1,9 @@
-// Shared setup for tests of the modules in assets/. Import it first, because the modules use a canvas when they are
-// loaded.
+// Shared setup for tests of the modules in assets/. Import this file first, because some modules use a canvas when they
+// are loaded.
 
 import { readFileSync } from "node:fs";
 
-// Stands in for the events of a page.
+// Stands in for the window, which receives a page's events.
 const events = new EventTarget();
 for (const name of ["addEventListener", "removeEventListener", "dispatchEvent"]) globalThis[name] ??= events[name].bind(events);
 

@@ -1,4 +1,4 @@
-// The film of a sentence: keys and pace, and the player that all stepwise figures share.
+// Tests of the sentence film's keys and pace, and of the player that all stepwise figures share.
 
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";

@@ -1,4 +1,4 @@
-// Words of a sentence as controls: the text and URL of a link, and the rows and columns of a word.
+// Tests of the words of a sentence as controls: the text and URL of a word's link, and the word's rows and columns.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +17,7 @@ const STORY = {
 };
 
 describe("a link", () => {
-  test("is described by the other word, its share, and its head counted from 1", () => {
+  test("is described by the other word, the share of attention, and the layer and head counted from 1", () => {
     assert.equal(linkSentence(STORY, STORY.links[0], true), `“${hostile}” 62%: encoder layer 6, head 1`);
     assert.equal(linkSentence(STORY, STORY.links[1], false), "“es” 100%: cross layer 3, head 4");
     assert.equal(linkSentence(STORY, ["decoder", 1, 0, 1, 1, 0.5], true), "“es” 50%: masked layer 2, head 2");
@@ -36,7 +36,7 @@ describe("a link", () => {
   });
 });
 
-test("further links of a word open the page of their attention kind with its row pinned", () => {
+test("further links of a word open the page of their attention kind with the word's row pinned", () => {
   assert.deepEqual(rowAddress(STORY, "encoder", 2), { words: "true", hide: "false", encoder_rows: "3", encoder_columns: "" });
 });
 

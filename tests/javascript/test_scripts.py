@@ -87,7 +87,7 @@ def write(folder: Path, name: str, content: object) -> None:
 
 
 def write_codes(folder: Path) -> None:
-    """Write a message in which every byte value occurs, and its content."""
+    """Write a packed message with random codes, and the message's content as JSON."""
     numbers = np.random.default_rng(0).integers(0, 2**16, 257, dtype=np.uint16)
     header = {"text": "für \U0001f642", "numbers": [1, 2.5, None]}
     (folder / "message.bin").write_bytes(pack(header, numbers))
@@ -118,7 +118,7 @@ def write_attention(folder: Path, translator, kind) -> None:
 
 
 def attention_table(view) -> dict[str, object]:
-    """Return the CSV table of layer 1, head 2 with pinned tokens, and the sums of the displayed decimals."""
+    """Return the CSV table of layer 1, head 2 with pinned tokens, and the pinned tokens' sums of displayed decimals."""
     rows, columns = row_labels(view.axes), column_labels(view.axes)
     shown = np.rint(view.weights[0, 1].astype(np.float64) * 1e4).astype(int)
     of_rows, of_columns = shown[PINNED["rows"]].sum(0), shown[:, PINNED["columns"]].sum(1)
@@ -146,7 +146,7 @@ def attention_table(view) -> dict[str, object]:
 
 
 def write_links(folder: Path) -> None:
-    """Write attention with start and end symbols, and the links of each word as the first page ranks them."""
+    """Write attention with start and end symbols, and the links of each word as the Translate page ranks them."""
     random = np.random.default_rng(0)
     words = ["the", "dog", "did", "not", "bark", "at", "it", "."]
     # Weights with four decimal places, as many as the browser displays.
@@ -176,7 +176,7 @@ def write_links(folder: Path) -> None:
 
 
 def write_changed(folder: Path, translator) -> None:
-    """Write the message of the attention editor, and all heads before and after the edits, by token and by word."""
+    """Write the attention editor's message, and all heads' maps before and after the edits, by token and by word."""
     trace = translator.trace(SOURCE, TARGET)
     edits = "cross.2.all.3~2x60~4x15_cross.1.2.4~even"
     resolved = resolve(EditParams(edits=EditList.parse(edits)), trace)
@@ -195,7 +195,7 @@ def write_changed(folder: Path, translator) -> None:
 
 
 def write_training(folder: Path) -> None:
-    """Write a short training run as the training film receives it, and the expected content of its frames."""
+    """Write two short training runs as the training film receives them, and the expected content of their frames."""
     config = TaskConfig(task="copy", d_model=8, heads=2, layers=2, items=4, steps=6, snapshots=3, warmup=2)
     trainer = TaskTrainer(config, "dacb")
     trainer.advance(steps=5)

@@ -1,4 +1,4 @@
-// The training film: the snapshot, the heads and the curves that it shows.
+// Tests of the snapshot, the heads and the curves that the training film shows.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -33,7 +33,7 @@ test("every map of every snapshot has the weights from Python", () => {
   });
 });
 
-test("each step shows the latest snapshot up to it, and -1 shows the newest", () => {
+test("each step shows the latest snapshot up to that step, and -1 shows the newest", () => {
   const at = (moment) => film.header.at[film.indexOf({ ...NEWEST, moment })];
   assert.deepEqual([-1, 0, 1, 2, 3, 4, 5, 6, 99].map(at), [4, 0, 0, 2, 2, 4, 4, 4, 4]);
 });
@@ -80,7 +80,7 @@ test("overlapping labels move apart, keep their order and stay within the panel"
   assert.ok(Math.min(...crowded) > -1e-9 && Math.max(...crowded) <= 100);
 });
 
-test("a click on the cursor gives its step, and clicks outside give the first or last step", () => {
+test("a click on the cursor gives its step, and clicks outside the panel give the first or last step", () => {
   const geometry = curvesGeometry(800, false);
   const surface = new Recorder();
   drawCurves(surface, geometry, { film, view: NEWEST, theme: { text: "#000000", border: "#cccccc" } });

@@ -1,4 +1,4 @@
-"""Tests of a Ray cluster on this machine, started as docs/deployment.md says, with and without its token."""
+"""Tests of clients, with and without the token, of a Ray cluster on this machine, started as in docs/deployment.md."""
 
 import os
 import shutil
@@ -175,7 +175,7 @@ def test_model_served_by_a_cluster_translates(cluster, tmp_path):
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
 
 
-def test_model_server_without_a_cluster_address_starts_its_own_ray(cluster, tmp_path):
+def test_model_server_without_a_cluster_address_starts_ray_itself(cluster, tmp_path):
     with serving(cluster, tmp_path / "log") as remote:
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
 

@@ -33,7 +33,8 @@ ROOT = Path(__file__).parents[2]
 # Timeout in seconds for an expected event.
 PATIENCE = 120.0
 PEOPLE, LASTS, EVERY = 30, 20.0, 10.0
-# All users arrive within this many seconds. Each then sends requests at a steady pace, however long answers take.
+# All users arrive within this many seconds. Each then sends a request every EVERY seconds, or later if the previous
+# answer takes longer.
 ARRIVAL = 5.0
 WORDS = ("the old man", "a small child", "her dog", "my brother", "reads", "plays", "in the garden", "today")
 
@@ -47,7 +48,7 @@ def port() -> int:
 
 @contextmanager
 def running(python: Path, port: int, log: Path) -> Iterator[subprocess.Popen]:
-    """Run the server, and yield its process once it answers. The server must leave no process behind."""
+    """Run the server, and yield its process once it listens. The server must leave no replica behind."""
     command = [python, "-m", "transformer.serving", "--replicas", "2", "--port", str(port)]
     with log.open("w", encoding="utf-8") as written:
         # A new session contains only processes of this server.
@@ -70,7 +71,7 @@ def wait(happened: Callable[[], bool], log: Path) -> None:
 
 
 def replicas() -> list[int]:
-    """Return the ids of the processes that have loaded a model."""
+    """Return the process ids of the replicas that serve the model."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -93,7 +94,7 @@ def sentence(number: int) -> str:
 
 
 def ask_all(remote: RemoteTranslator, number: int, began: float) -> list[tuple[str, str, float]]:
-    """Send one user's requests; return each text with its translation and the duration in seconds."""
+    """Send one user's requests. Return each text with its translation and the response time in seconds."""
     answers = []
     time.sleep(max(0.0, began + random.Random(number).uniform(0, ARRIVAL) - time.monotonic()))
     for turn in range(int(LASTS / EVERY)):
@@ -104,7 +105,7 @@ def ask_all(remote: RemoteTranslator, number: int, began: float) -> list[tuple[s
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the replicas in /proc")
-def test_answers_match_the_model_even_if_one_of_two_replicas_dies(python_with_ray, port, log, shipped, capsys):
+def test_answers_match_the_local_model_even_if_one_of_two_replicas_dies(python_with_ray, port, log, shipped, capsys):
     address = f"http://127.0.0.1:{port}"
     with running(python_with_ray, port, log):
         remote = RemoteTranslator(address, device="cpu")
@@ -136,7 +137,7 @@ def test_answers_match_the_model_even_if_one_of_two_replicas_dies(python_with_ra
         remote.trace("It is gone.")
     with running(python_with_ray, port, log):
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
-    # The log contains only the server's own line, apart from Ray's message about its shutdown.
+    # Apart from Ray's message about the shutdown, the log contains only the server's own line.
     said = log.read_text(encoding="utf-8").splitlines()
     assert [line for line in said if "graceful_shutdown" not in line] == [
         f"The model's server listens at {address}; press Ctrl-C to stop it."
@@ -144,7 +145,7 @@ def test_answers_match_the_model_even_if_one_of_two_replicas_dies(python_with_ra
 
 
 def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
-    """Check that traces (single and batched), decoding and scores match the local model to within 1e-6."""
+    """Check that traces (single and batched), decoding and scores match those of the local model."""
     off = Interventions(gates={("cross", 0, 7): 0.0})
     texts = [sentence(number) for number in range(8)]
     found = {}
@@ -170,7 +171,7 @@ def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
 
 
 def answers_many_long_requests(remote: RemoteTranslator) -> None:
-    """Check that many long requests all finish. Each pauses halfway for others, and Ray has few threads per replica."""
+    """Check that many long requests all finish, although each pauses for others and a replica has few threads."""
     beam = DecodingSettings("beam", beam_size=10)
     texts = [" ".join(sentence(8 * number + part) for part in range(8)) for number in range(16)]
     with ThreadPoolExecutor(len(texts)) as people:

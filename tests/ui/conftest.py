@@ -1,4 +1,4 @@
-"""Fixtures for AppTest. A warning in Streamlit's log fails the test."""
+"""Fixtures for AppTest. A logged warning fails the test."""
 
 import logging
 from collections.abc import Iterator
@@ -24,19 +24,19 @@ BARE = "missing ScriptRunContext"
 
 @pytest.fixture(scope="session", autouse=True)
 def components_searched_once() -> Iterator[None]:
-    """Search the installed packages for Streamlit components only once, because a search takes longer than a page."""
+    """Search the installed packages for Streamlit components only once. A search takes longer than running a page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
 
 
 class PagesOfAServer(PagesManager):
-    """Receives the attribute that each AppTest sets on its class, which would disable the app's own menu."""
+    """Receives the attribute that each AppTest would otherwise reset on PagesManager, disabling the app's own menu."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def scripts_compiled_once() -> Iterator[None]:
-    """Compile the app and its pages once, as a server does. Only the first user runs a page's file on its own."""
+    """Compile the app and its pages once, as a server does. As on a server, later users always go through app.py."""
     with pytest.MonkeyPatch.context() as patch:
         scripts = ScriptCache()
         for module in (app_test, local_script_runner):
@@ -65,10 +65,10 @@ def no_polling() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def narrow(shipped: Translator) -> Translator:
-    """A model with the shipped model's layers, heads and vocabulary, at a third of the width.
+    """Return a model with the shipped model's layers, heads and vocabulary, but a smaller width.
 
-    Pages show as much as with the shipped model, and need a tenth of the computation. Weights are perturbed, so that
-    attention is not uniform.
+    Pages show as much as with the shipped model, but need a tenth of the computation. The weights are perturbed, so
+    that attention is not uniform.
     """
     torch.manual_seed(5)
     model = build(replace(shipped.config, d_model=96, d_ff=48)).eval().requires_grad_(False)
@@ -86,8 +86,8 @@ def narrow_app(monkeypatch: pytest.MonkeyPatch, narrow: Translator) -> Translato
 
 @pytest.fixture(autouse=True)
 def log_without_warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Streamlit warns only once per process about a widget with two initial values. Reset its flag, so that the warning
-    # fails every test.
+    # Streamlit warns only once per process about a widget with two initial values. Reset its flag, so that every test
+    # that causes the warning fails.
     monkeypatch.setattr(policies, "_shown_default_value_warning", False)
     yield
     warned = [

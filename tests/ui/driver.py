@@ -15,7 +15,7 @@ from attention_atlas.browser.wire import unframe
 
 FIRST = "pages/translate.py"
 DREAM = "I have a dream."
-# A translation of DREAM, because the narrow model's own translation is long and meaningless.
+# A translation of DREAM for the narrow model, whose own translation is long and meaningless.
 GIVEN = {"target": "Ich habe einen Traum."}
 # Texts that the model can read, and that pages must show literally.
 UNTRUSTED = [
@@ -82,7 +82,7 @@ def opened(page: str = FIRST, **address: str) -> AppTest:
     test = AppTest.from_file("../../app.py", default_timeout=240)
     for key, value in address.items():
         test.query_params[key] = value
-    # The first page is app.py itself; AppTest knows the other pages by their files.
+    # app.py opens at the first page; AppTest opens the other pages by their files.
     return (test if page == FIRST else test.switch_page(page)).run()
 
 
@@ -102,7 +102,7 @@ def submit(test: AppTest, text: str, name: str = "sentence") -> None:
     """Type a text into a text box, and press Enter.
 
     Args:
-        name: "sentence" for the sentence box, or "another" for the box with the user's own translation.
+        name: name of the text box, such as "sentence", or "another" for the user's own translation.
     """
     (node,) = (node for node, data in messages(test, "name") if data["name"] == name)
     send(test, node, "submitted", text)
@@ -177,7 +177,7 @@ def without_escapes(shown: str) -> str:
 
 
 def expand(test: AppTest) -> AppTest:
-    """Open every expander on the page that renders its content when opened."""
+    """Open every expander on the page that renders its content only when it is opened."""
     closed = [each.proto.id for each in test.expander if each.proto.id and not each.proto.expanded]
     if closed:
         states = test._tree.get_widget_states()
@@ -188,7 +188,7 @@ def expand(test: AppTest) -> AppTest:
 
 
 def table(test: AppTest, *columns: str) -> pd.DataFrame:
-    """Return the first table with these columns, even if its expander is closed."""
+    """Return the first table with these columns. If necessary, open the expanders first."""
 
     def found() -> pd.DataFrame | None:
         return next((each.value for each in test.dataframe if set(columns) <= set(each.value.columns)), None)
@@ -218,7 +218,7 @@ def written(node: Any) -> pd.DataFrame:
 
 
 def same_numbers(shown: Any, computed: Any) -> None:
-    """Assert that numbers match up to rounding, because the app may run on a GPU and the test on the CPU."""
+    """Assert that numbers match approximately. The app may compute them on a GPU, and the test on the CPU."""
     np.testing.assert_allclose(shown, computed, rtol=1e-4, atol=5e-6)
 
 

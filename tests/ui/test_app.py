@@ -1,4 +1,4 @@
-"""Tests of every page and every control, with the shipped model and without a browser."""
+"""Tests of the pages and their controls, mostly with the shipped model, without a browser."""
 
 import json
 from itertools import product
@@ -74,7 +74,7 @@ def test_component_messages_contain_script_urls_instead_of_scripts():
     ],
 )
 def test_menu_shows_the_name_of_the_open_page(monkeypatch, menu, page, title):
-    """Covers the first user of a server too, for whom Streamlit runs a page's file on its own."""
+    """Covers a server's first user, for whom Streamlit first runs the page's file without app.py."""
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
     test = opened(f"pages/{page}.py", text=" ")
     styles = [node.proto.body for node in test.get("html") if "stTopNavSection" in node.proto.body]
@@ -170,7 +170,7 @@ def test_pinned_tokens_are_summed_in_the_table(shipped):
 
 
 def test_browser_receives_a_new_request_only_if_the_choice_changes():
-    """A repeated request would undo the choice that the user has made in the browser since."""
+    """A repeated request would undo a choice that the user has made in the browser in the meantime."""
     test = opened("pages/encoder_attention.py", text="Hello.", layer="2")
     first = headers(test)[0]["asked"]
     assert headers(test.run())[0]["asked"] == first
@@ -223,7 +223,7 @@ def test_page_shows_the_strongest_links_of_a_word_in_every_layer(shipped):
 
 
 def test_strongest_head_of_each_layer_is_shown_as_a_link(shipped):
-    """The section opens at the row with the strongest links of the clearest head, and names the strongest head in each
+    """The section opens at the row of the clearest head's strongest link, and names the row's strongest head in each
     layer.
     """
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
@@ -319,7 +319,7 @@ def test_alignment_step_is_stored_in_the_url_and_cannot_be_cleared():
     assert healthy(test) and test.query_params["shift"] == "true", "one of them is always chosen"
 
 
-def test_repeated_words_in_the_alignment_table_are_numbered():
+def test_repeated_words_in_the_coverage_chart_are_numbered():
     test = opened("pages/cross_attention.py", text="The man gave the book to the girl.")
     _, coverage = test.get("vega_lite_chart")
     assert healthy(test) and "the (2)" in coverage.proto.spec
@@ -406,7 +406,7 @@ def test_page_without_a_chosen_head_opens_at_the_clearest_head_and_says_so(shipp
     assert any(parts[0].startswith("Suggested head: ") for parts in paragraphs(chosen))
 
 
-def test_changing_the_colour_metric_keeps_the_chosen_head():
+def test_url_contains_the_head_only_after_the_user_chooses_one():
     test = opened("pages/encoder_attention.py", text="I have a dream.")
     (header,) = headers(test)
     sent = [node for node in test.get("bidi_component") if node.proto.bytes]
@@ -443,7 +443,7 @@ def test_box_in_the_model_drawing_links_to_its_page():
     assert [test.query_params[name] for name in ("text", "layer", "head")] == ["I have a dream.", "3", "5"]
 
 
-def test_link_of_a_word_opens_the_head_with_the_row_marked(shipped):
+def test_link_of_a_word_opens_the_head_with_the_row_pinned(shipped):
     text = "The animal didn't cross the street because it was too tired."
     test = opened(text=text)
     ((drawn, large),) = messages(test, "here")
@@ -465,8 +465,8 @@ def test_link_of_a_word_opens_the_head_with_the_row_marked(shipped):
 
 
 def test_untrusted_text_is_shown_literally(narrow_app):
-    """The text is both source and translation, so any model will do; tests/unit/robustness/test_any_text.py covers any
-    text.
+    """The text is both source and translation, so any model will do. tests/unit/robustness/test_any_text.py covers
+    arbitrary texts.
     """
     test = opened("pages/encoder_attention.py", text=MIXED, target=MIXED, words="true")
     assert healthy(test) and typed(test) == MIXED

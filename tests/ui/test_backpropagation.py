@@ -98,7 +98,7 @@ def test_gradient_of_a_query_weight_is_shown_as_a_sum(narrow_app, listed):
     assert numbers(test)["The weight itself"] == f"{stage.values[7, 3]:.6f}"
 
 
-def test_masked_cell_has_no_gradient(narrow_app):
+def test_gradient_of_a_masked_cell_is_zero(narrow_app):
     test = app(**GIVEN, backward_stage="decoder.self_attention.scores", backward_row="1", backward_column="3")
     assert healthy(test) and "The mask hides this cell" in texts(test)
     assert numbers(test)["By hand"] in ("0.000000", "-0.000000")
@@ -106,7 +106,7 @@ def test_masked_cell_has_no_gradient(narrow_app):
     assert (cells.iloc[0, 2:] == "masked").all() and cells.iloc[0, 1] != "masked"
 
 
-def test_page_shows_the_smoothed_loss_of_one_step(narrow_app):
+def test_page_shows_the_label_smoothed_loss_of_one_step(narrow_app):
     trace = narrow_app.trace(DREAM, **GIVEN)
     test = app(**GIVEN)
     chooser(test, "backward_step").set_value(3).run()
@@ -135,7 +135,7 @@ def test_loss_uses_the_translation_that_the_user_typed(narrow_app):
     assert any("Hund" in option for option in chooser(test, "backward_step").options)
 
 
-def test_parameters_are_found_by_their_symbols(listed):
+def test_parameter_titles_contain_the_symbols(listed):
     names = {stage.key.removeprefix("decoder.cross_attention."): stage_title(stage) for stage in listed}
     assert names["queries_weight"] == "weights of the queries, W^Q or W_Q"
     assert names["decoder.feed_forward.expand"] == "first weights of the network, W_1"

@@ -45,7 +45,7 @@ def test_chosen_head_is_shared_with_other_pages(show):
     assert not test.exception and test.query_params["layer"] == "3"
 
 
-def test_forced_token_in_the_url_is_used(shipped):
+def test_forced_tokens_in_the_url_begin_the_translation(shipped):
     own = reported(opened())
     second = own["steps"][2]["candidates"][1][0]
     forced = ".".join(map(str, [*ids(own)[:2], second]))

@@ -45,7 +45,7 @@ ANOTHER = "pages/gallery.py"
 # or a stage name.
 INVALID = "<b>"
 SOME_ACCEPT = [pytest.param(value, marks=pytest.mark.thorough) for value in [*INVALID_VALUES, "nonsense"]]
-# Values within the general limits but beyond this model, sentence and translation, by field name.
+# Values that a URL may contain but that this model, sentence or translation does not have, by field name.
 BEYOND = {
     "layer": "16",
     "head": "16",
@@ -63,12 +63,12 @@ BEYOND = {
     "against": "23999",
     "hidden_source": "99",
 }
-# Markup, a spreadsheet formula, and a word that Vega reads as an expression. The text is short, because pages with
-# gradients take time for each token. tests/ui/test_app.py tries more markup on other pages.
+# Markup, a spreadsheet formula, and a word that Vega could read as an expression. The text is short, because pages that
+# compute gradients take time for each token. tests/ui/test_app.py tries more markup on other pages.
 UNTRUSTED = '<b> [x](http://y) $\\frac :red[x] "if"; =1+2'
 # Pages on which each table column has its own unit, and so its own number of decimal places.
 OWN_DECIMALS = ("language_model",)
-# Components that draw their own figure, by place; all other figures are Plotly or Altair charts.
+# File names of the figures that components draw, by place; all other figures are Plotly or Altair charts.
 OWN_FIGURES = {
     "translate": ["drawing"],
     "masked_attention": ["mask"],
@@ -81,7 +81,7 @@ OWN_FIGURES = {
     "training_lab": ["training", "lab-answer"],
     "long_texts-map": ["long-maps"],
 }
-# Number of Plotly and Altair charts per place, without the records of the shipped model.
+# Numbers of Plotly and Altair charts, by place, without charts of the shipped model's records.
 FIGURES = {
     "inside_a_layer-stages": (0, 0),
     "inside_a_layer-cell": (2, 2),
@@ -113,8 +113,8 @@ def address_of(place: Place, **more: str) -> dict[str, str]:
 
 
 def everywhere(value: str) -> dict[str, str]:
-    """Return URL parameters that set every parameter of every page to one value, except those that choose a part of a
-    page.
+    """Return URL parameters that set every parameter of every page to one value, except TYPED and WHOLE parameters and
+    those that choose a page's part or subject.
     """
     return {
         cls.PREFIX + each.name: value
@@ -148,7 +148,7 @@ def containers(test: AppTest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_page_is_unchanged_by_a_visit_to_another_page_or_invalid_url_values(narrow_app, place):
+def test_page_is_unchanged_by_a_visit_to_another_page_or_by_invalid_url_values(narrow_app, place):
     test = opened(place.page.script, **address_of(place))
     assert healthy(test) and figures(test) == FIGURES.get(str(place), figures(test))
     found, address = shown(test), dict(test.query_params)
@@ -157,7 +157,7 @@ def test_page_is_unchanged_by_a_visit_to_another_page_or_invalid_url_values(narr
     test.switch_page(place.page.script).run()
     assert healthy(test) and typed(test) in (DREAM, None) and shown(test) == found
     again = opened(place.page.script, **everywhere(INVALID) | address)
-    # The last text on the page is a warning that names the dropped edit.
+    # On the Change attention page, a warning at the end names the dropped edit.
     assert not again.exception and not again.error
     assert shown(again)[1:] == found[1:] and texts(again).startswith(texts(test))
     assert len(again.warning) == len(test.warning) + (place.page.name == "change_attention")
@@ -189,7 +189,7 @@ def test_page_renders_with_the_same_value_for_every_parameter(narrow_app, place,
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
 def test_user_text_is_shown_literally_and_every_figure_has_a_save_menu(narrow_app, monkeypatch, place):
-    """Opens all parts of the page, and checks the tables too. The session must not keep a trace alive through callbacks
+    """Also opens all expanders and checks the tables in them. The session must not keep a trace alive through callbacks
     or downloads.
     """
     managers: list[MediaFileManager] = []
@@ -220,7 +220,7 @@ def test_user_text_is_shown_literally_and_every_figure_has_a_save_menu(narrow_ap
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_lecture_mode_shows_a_figure_when_the_model_lacks_the_chosen_head(request, place):
+def test_lecture_mode_shows_a_figure_if_url_values_exceed_the_model_or_sentence(request, place):
     if place.page.name not in RECORDED:
         request.getfixturevalue("narrow_app")
     chosen = {

@@ -40,7 +40,7 @@ PLACES = [
     *((COMPARE, {"compare_part": part}) for part in PAGES["compare_heads"].parts),
     *((INSIDE, {"inside_part": part}) for part in PAGES["inside_a_layer"].parts),
 ]
-# Number of figures per part of the page: Plotly, then Altair.
+# Numbers of Plotly and Altair charts, by part of a page.
 FIGURES = {
     "heads": (0, 1),
     "similarity": (0, 2),
@@ -169,7 +169,7 @@ def test_two_heads_part_compares_two_texts_of_the_language_model(loaded):
 
 
 @pytest.mark.thorough
-def test_token_table_merges_the_common_prefix_of_two_texts():
+def test_difference_map_labels_show_both_tokens_where_two_texts_differ():
     (data,) = sent(opened(COMPARE, compare_part="two_heads", lm_model=""), "sides")
     rows = data["sides"][2]["rows"]
     assert rows[1] == "in: The → out: cat / mat" and rows[2] == "in: cat / mat → out: sits"
@@ -222,7 +222,7 @@ def test_chosen_model_persists_across_pages():
 
 
 @pytest.mark.parametrize(("button", "page"), [("compare_heads", COMPARE), ("inside_a_layer", INSIDE)])
-def test_language_model_page_links_to_compare_heads(button, page):
+def test_language_model_page_links_to_the_pages_about_its_heads(button, page):
     test = driver.opened(PAGE, text="Hello.", lm_model="tiny", lm_text="The dog")
     test.button(f"lm_{button}").click().run()
     test.switch_page(page).run()

@@ -33,7 +33,7 @@ def test_displayed_path_effects_match_the_library(shipped):
 
 
 @pytest.mark.thorough
-def test_component_products_of_a_cell_add_up_to_its_score(shipped):
+def test_listed_parts_of_an_attention_score_add_up_to_the_score(shipped):
     test = opened(
         PAGE,
         text=DREAM,

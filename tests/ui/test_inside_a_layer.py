@@ -33,7 +33,7 @@ from transformer.model.sinusoids import sinusoids
 from transformer.text.languages import LANGUAGES
 
 PAGE = "pages/inside_a_layer.py"
-# Number of figures per part of the page: Plotly, then Altair.
+# Numbers of Plotly and Altair charts, by part of the page.
 FIGURES = {"stages": (0, 0), "cell": (2, 2), "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (2, 0)}
 
 
@@ -134,10 +134,10 @@ def test_every_number_input_accepts_its_limits(narrow_app, page, part, names):
         for value in page.limits(name):
             test.number_input(key).set_value(value).run()
             assert test.query_params.get(key) == str(value)
-            # The page names two contradictory numbers, and keeps the box at its limit.
+            # If two numbers contradict each other, the page names them and keeps the input at its limit.
             fits = key not in ("architecture_d_model", "architecture_heads")
             assert healthy(test, warned=refused(test) and not fits), (key, value)
-        # Restore the default, so that the next number is combined with default values.
+        # Restore the default, so that the next input is tested with the other inputs at their defaults.
         test.number_input(key).set_value(usual)
 
 
@@ -177,7 +177,7 @@ def test_every_number_of_a_cell_matches_the_trace(trace, kind, row, column):
     assert "the stream in the trace changes by the same vector" in texts(test)
 
 
-def test_caption_numbers_repeated_words():
+def test_caption_gives_the_positions_of_repeated_words():
     chosen = {"inside_part": "cell", "inside_kind": "encoder", "rows": "1", "columns": "7"}
     test = app(text="The dog saw the cat near the dog.", **chosen)
     assert healthy(test) and "**␣dog** (position 2) looks at **␣dog** (position 8) with" in texts(test)

@@ -175,7 +175,7 @@ def test_texts_of_different_lengths_are_compared_per_token(loaded):
     assert f"{short.perplexity:,.1f} and {long.perplexity:,.1f} per token" in said
     better = 1 if short.perplexity < long.perplexity else 2
     assert f"expects **text {better}** more" in said
-    # One text has a word per token, the other a word per two tokens.
+    # The first text has one word per token, and the second has one word per two tokens.
     made = {
         number: replace(score, text="a " * words, log_probs=np.full(len(score.tokens), log_prob))
         for number, score, words, log_prob in (
@@ -189,7 +189,7 @@ def test_texts_of_different_lengths_are_compared_per_token(loaded):
     assert f"{short.perplexity:,.1f} per token" in alone and "text 1" not in alone
 
 
-def test_long_text_is_abbreviated_and_any_perplexity_can_be_shown(loaded):
+def test_long_text_is_abbreviated_and_a_large_perplexity_has_a_power_of_ten(loaded):
     score = score_text(loaded.model, loaded.tokenizer, "語" * 18)
     assert " · 10" in score_table({1: score})["perplexity per word"][0]
     longer = score_text(loaded.model, loaded.tokenizer, "dog " * 20)
@@ -210,7 +210,7 @@ def test_copying_heads_are_named_with_their_scores(loaded):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_caption_says_if_no_head_puts_half_its_weight_on_one_token(name):
+def test_caption_says_so_when_no_head_puts_more_than_half_its_attention_on_the_named_token(name):
     scores = HeadScores(*(np.array([[0.1, 0.47], [0.2, 0.3]]) for _ in NAMES))
     assert "".join(map(str, named_heads(scores, name))) == (
         f"No head of this model has more than half of its attention on {PLACES[name]}; the closest is layer 1, head 2 "
@@ -222,7 +222,7 @@ def test_caption_says_if_no_head_puts_half_its_weight_on_one_token(name):
     ("beginning", "kept"),
     [(BEGINNING, False), pytest.param("Tom and Ann and Tom and", True, marks=pytest.mark.thorough)],
 )
-def test_induction_head_opens_for_a_repeated_text(beginning, kept):
+def test_link_to_the_induction_head_opens_a_text_with_repeated_tokens(beginning, kept):
     test = opened(lm_model=SHIPPED_LANGUAGE_MODEL, lm_part="heads", lm_text=beginning, lm_length="3")
     node, data = next(each for each in messages(test, "parts") if "“induction”" in str(each[1]["parts"]))
     link = next(part for part in data["parts"] if not isinstance(part, str))
@@ -236,7 +236,7 @@ def test_induction_head_opens_for_a_repeated_text(beginning, kept):
     assert "In this text, no token occurs twice" in texts(test)
 
 
-def test_decoding_steps_of_the_page_match_the_continuation(loaded):
+def test_displayed_decoding_steps_match_the_continuation(loaded):
     test = opened(lm_part="steps", lm_text="The dog", lm_method="beam", lm_beam_size="2", lm_length="6", lm_step="2")
     assert healthy(test)
     node = next(node for node in test.get("bidi_component") if node.proto.bytes)

@@ -26,8 +26,8 @@ def received(test):
 
 
 def act(test, what, **more):
-    """Send an action of the lecturer's controls. AppTest does not follow the second page change that a slide may
-    cause.
+    """Send an action from the lecturer's controls. If a slide changes the page twice, AppTest follows only the first
+    change.
     """
     send(test, bar(test), "act", {"what": what, **more})
     return test
@@ -142,8 +142,8 @@ def test_opening_a_slide_restores_its_pins():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "open", slide=2)
     assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."
-    # Old slide lists have pins without an attention kind. These pins belong to the slide's page, not to the page
-    # before.
+    # Old slide lists have pins without an attention kind. These pins apply to the attention kind of the slide's page,
+    # not to that of the previous page.
     old = Slides((Slide.of("encoder_attention", {"text": DREAM, "layer": "2", "head": "1", "rows": "1"}),))
     test = act(opened("pages/cross_attention.py", text=DREAM, slides=str(old)), "open", slide=1)
     assert (shown(test)["rows"], parameter(test, "encoder_rows"), parameter(test, "cross_rows")) == ([1], "1", None)
@@ -173,7 +173,7 @@ def test_slide_title_is_shown_above_the_slide_and_stored_in_the_url():
     assert received(test)["heading"] == "", "outside of the lecture mode"
     other = act(opened("pages/about.py", text=DREAM, slides=parameter(test, "slides")), "start")
     assert received(other)["heading"] == title
-    # Presenting a page that is not the slide keeps the slide number.
+    # The URL has the slide's number but shows another page, so the slide's title is not shown.
     elsewhere = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"), slide="1", lecture="true")
     assert received(elsewhere)["heading"] == ""
     for text in ("<b>bold</b>", "", 7, None):
@@ -215,7 +215,7 @@ def test_invalid_slide_url_is_reported_in_one_sentence(slides):
 
 
 @pytest.mark.thorough
-def test_invalid_file_is_reported_in_one_sentence_and_keeps_the_slides():
+def test_invalid_file_is_reported_in_one_sentence_and_leaves_the_slides_unchanged():
     test = opened("pages/about.py", text=DREAM, **LISTED)
     many = "\n".join(["about?text=x"] * 10_000)
     for text in ("javascript:alert(1)", "<script>alert(1)</script>", many, "x" * 800_000):
@@ -282,7 +282,7 @@ def test_clicker_advances_a_lesson_that_is_not_a_slide():
 
 
 def test_next_key_reveals_the_answer_first():
-    """The next step waits for an answer, so outside lecture mode the key once did nothing."""
+    """The next step is locked until the question is answered, so outside lecture mode the key once did nothing."""
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lesson_step="2")
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()
@@ -303,7 +303,7 @@ def test_slide_list_names_the_displayed_lesson_step():
     assert received(test)["slides"][0]["text"] == "one row, step 4"
 
 
-def test_clicker_goes_from_a_lesson_slide_to_the_next_slide():
+def test_clicker_moves_from_a_lesson_slide_to_the_next_slide():
     test = opened(
         "pages/lessons.py",
         text=DREAM,
@@ -313,7 +313,7 @@ def test_clicker_goes_from_a_lesson_slide_to_the_next_slide():
         slides=str(Slides((Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}), SLIDES.slides[0]))),
     )
     assert not received(test)["stepped"] and by_clicker(test) == {}
-    # Meanwhile, the lesson's own buttons change its step.
+    # The lesson's own buttons still change the step.
     test.button(key="lesson_show").click().run()
     test.button(key="lesson_next").click().run()
     assert parameter(test, "lesson_step") == "2" and not received(test)["stepped"] and healthy(test)

@@ -43,7 +43,8 @@ LEFT = (
     TraceRun("A dog.", interventions=OFF),
     AttributionRun(DOG, "erasure", (FIRST,)),
     TextContinuationRun("A dog", BEAM, 9),
-    # These runs are thorough, because tests/unit/test_cancellation.py cancels each of them without a page.
+    # These runs are marked as thorough, because tests/unit/test_cancellation.py already cancels each of them without a
+    # page.
     *(
         pytest.param(run, marks=pytest.mark.thorough)
         for run in (

@@ -42,14 +42,14 @@ def test_every_lesson_step_asks_a_question_and_then_shows_the_answer(name):
 
 
 def test_lesson_answer_counts_towards_the_prediction_score():
-    """In lecture mode, the answer is that of an audience and does not count."""
+    """In lecture mode, the answer comes from the audience and does not count."""
     asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
         test = opened("pages/lessons.py", **asked, lecture=lecture)
         assert healthy(test) and [data["mark"] for _, data in messages(test, "mark") if "id" in data] == marks
 
 
-def test_lesson_can_be_completed_from_start_to_end():
+def test_lesson_can_be_completed_from_start_to_finish():
     test = lessons()
     test.button(key="lesson_open_one_row").click().run()
     assert "1 of 4" in texts(test) and test.button(key="lesson_next").disabled
@@ -81,7 +81,7 @@ def click(test, **choice):
 
 
 @pytest.mark.parametrize("name", ["aligner", "one_row"])
-def test_clicking_a_wrong_row_shows_a_comment_and_the_right_row_continues(name):
+def test_clicking_a_wrong_row_shows_a_comment_and_the_right_row_unlocks_the_next_step(name):
     right = headers(lessons(id=name, step="1", answer="shown"))[0]["asked"]["choice"]["rows"]
     test = lessons(id=name, step="1")
     assert "You " not in texts(test)
@@ -127,7 +127,7 @@ def test_map_shows_the_answer_after_the_user_clicks_the_right_row(shown):
     assert headers(test)[0]["asked"] == after, "it is asked once: whatever is chosen next stays"
 
 
-def test_lesson_answer_is_shown_beside_its_map():
+def test_answering_a_lesson_question_restores_the_map_of_the_step():
     test = lessons(id="one_row", step="3")
     before = headers(test)[0]["asked"]
     click(test, layer=5, rows=[])
@@ -137,7 +137,7 @@ def test_lesson_answer_is_shown_beside_its_map():
     assert healthy(test) and after["choice"] == before["choice"] and after["number"] != before["number"]
 
 
-def test_lesson_answer_numbers_repeated_words(tmp_path, monkeypatch):
+def test_lesson_comment_gives_the_position_of_a_repeated_word(tmp_path, monkeypatch):
     shipped = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "twice.toml").write_text(shipped.replace("the garden", "a book"), encoding="utf-8")
@@ -147,7 +147,7 @@ def test_lesson_answer_numbers_repeated_words(tmp_path, monkeypatch):
     assert healthy(test) and "You marked “a” (position 6), which looks most at" in unescaped(test)
 
 
-def test_clicking_a_wrong_head_shows_a_comment_and_the_right_head_continues():
+def test_clicking_a_wrong_head_shows_a_comment_and_the_right_head_unlocks_the_next_step():
     found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="many_heads", step="2")
     click(test)
@@ -232,7 +232,7 @@ STEP_4 = 'figure = { show = "candidates", step = 4 }'
 
 
 @pytest.mark.parametrize("figure", ['show = "candidates", step = 3000', 'show = "map", kind = "cross", head = "9.9"'])
-def test_lesson_that_names_an_unknown_number_is_reported(own, figure):
+def test_lesson_that_names_a_nonexistent_decoding_step_or_head_is_reported(own, figure):
     test = own(ONE_WORD.replace(STEP_4, f"figure = {{ {figure} }}"), answer="shown")
     assert healthy(test, warned=True) and test.button(key="lesson_back").label == "All lessons"
 

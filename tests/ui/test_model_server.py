@@ -1,5 +1,4 @@
-"""Tests of the app with a model server: pages look the same as with a local model, and an unreachable server is
-reported in one line."""
+"""Tests of the app with a model server: pages work as with a local model, and an unreachable server is reported."""
 
 from collections.abc import Iterator
 
@@ -28,7 +27,7 @@ def empty_caches() -> Iterator[None]:
 
 @pytest.fixture
 def asked() -> list[str]:
-    """Names of the model runs that the service was asked for."""
+    """Return the list to which the service adds the name of each model run that it executes."""
     return []
 
 
@@ -73,7 +72,7 @@ def test_unreachable_model_server_is_reported_until_it_returns(monkeypatch, serv
     # A cached result needs no server.
     submit(test, DREAM)
     assert not test.error and DREAMED in unescaped(test)
-    # This page first requests a model run that is not cached.
+    # This page requests a model run that is not cached.
     test.switch_page("pages/inside_a_layer.py").run()
     assert len(test.error) == 1 and not test.exception
     with model_server(service, int(address.rpartition(":")[2])):

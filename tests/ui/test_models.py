@@ -1,4 +1,4 @@
-"""Tests of choosing a model: its name in the URL, its languages, and that records of other models are not shown."""
+"""Tests that pages use the chosen model, its languages and its records, and keep its name in the URL."""
 
 import gc
 import json
@@ -26,7 +26,7 @@ from transformer.lessons.folders import SHIPPED_FOLDER as LESSONS
 from transformer.running.translator import Translator
 
 ARABIC, COMPARE = "en-ar", "pages/compare_heads.py"
-# The name has the maximum length. The model has separate vocabularies, stacks of different depths, and two target
+# A name of the maximum length, for a model with separate vocabularies, stacks of different depths and two target
 # languages.
 LARGE = "opus-mt-" + "x" * 46 + "-en-SEMITIC"[:10]
 ARA, HEB = ">>ara<<", ">>heb_Hebr<<"
@@ -36,7 +36,7 @@ EXAMPLES = TEXTS["ar"][:3]
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
-    """Model folders beside the app: one model writes Arabic, one reads Arabic, and one is damaged."""
+    """Return a working directory with four models: two write Arabic, one reads Arabic, and one is damaged."""
     place = tmp_path_factory.mktemp("atlas")
     arabic_model(place / "models" / ARABIC)
     arabic_model(
@@ -63,7 +63,7 @@ def loaded_models_are_kept():
 
 @pytest.fixture(autouse=True)
 def app_with_installed_models(monkeypatch, models, shipped, loaded_models_are_kept):
-    """Run the app beside the model folders, with the shipped model that the tests have already loaded."""
+    """Run the app in the directory with the models, and with the shipped model that the tests have already loaded."""
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device: shipped if folder == MODEL else load(folder, device))
     monkeypatch.chdir(models)
@@ -143,7 +143,7 @@ def test_translation_page_lists_the_search_settings_that_it_ignores():
     assert "also include" not in texts(opened(text=DREAM, model=ARABIC))
 
 
-def test_page_opened_without_a_text_keeps_the_chosen_model():
+def test_chosen_model_is_kept_on_other_pages_and_for_new_sentences():
     test = opened("pages/cross_attention.py", text=DREAM, model=ARABIC)
     (header,) = headers(test)
     assert (header["layers"], header["heads"]) == (2, 4)
@@ -292,7 +292,7 @@ def test_records_of_the_shipped_model_are_not_shown_for_another_model(models):
     assert not [button for button in pairs.button if "tired" in button.label]
 
 
-# Page that starts each measurement, with URL parameters and a phrase of the conclusion.
+# For each measurement: the page that starts it, URL parameters, and words from the page's conclusion.
 MEASURED = {
     "head_statistics": ("compare_heads", {}, "over 3 sentences"),
     "head_gallery": ("gallery", {}, "found them in 3 sentences"),

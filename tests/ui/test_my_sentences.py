@@ -45,7 +45,7 @@ def test_slide_restores_its_sentence_list_in_another_session():
     sent = stepper(other)[1]
     assert (sent["text"], sent["at"], sent["given"]) == ("\n".join(MINE), 1, True)
     assert healthy(other) and parameter(other, "my_sentences") is None
-    # A page without a list, or with an unreadable one, keeps the session's list.
+    # A URL without a list, or with an unreadable one, leaves the session's list unchanged.
     other.query_params.update(text=DREAM, my_sentences="\0")
     other.run()
     assert healthy(other) and stepper(other)[1]["count"] == 2 and parameter(other, "my_sentences") is None
@@ -61,7 +61,7 @@ def test_slide_omits_a_sentence_list_that_is_too_long():
 
 
 @pytest.mark.thorough(seconds=20)
-def test_resumed_survey_matches_the_survey_of_a_file(shipped):
+def test_resumed_measurement_matches_an_uninterrupted_one(shipped):
     test = opened(OFF, text=DREAM)
     assert "over all of my sentences" not in texts(test)
     send(test, stepper(test)[0], "act", {"text": "\n".join(MINE)})

@@ -20,8 +20,8 @@ def choose(test, label, value):
 
 @pytest.mark.thorough(seconds=10)
 def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
-    """The page opens where the two sentences differ. At the step that writes "es", computing the effect would divide by
-    almost zero.
+    """The page opens at a step where the two sentences differ clearly. At the step that writes "es", computing the
+    effect would mean dividing by almost zero.
     """
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and "With A, the model prefers **müde** to **breit** by " in plain(test)
@@ -35,13 +35,13 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** both times" in plain(test)
     assert "not shown as a share" in plain(test) and "Effect **" not in plain(test)
     assert test.query_params["patch_step"] == "9"
-    # The other pages explain the same token, against the same alternative.
+    # The other pages explain the same token, compared with the same alternative.
     assert test.query_params["graph_position"] == test.query_params["mattered_explained"] == "9"
     other = shipped.trace(EXAMPLES[0]).candidate_ids[8, 2]
     choose(test, "Second token", int(other))
     assert healthy(test)
     assert test.query_params["graph_against"] == test.query_params["mattered_against"] == str(other)
-    # Only the step that translates the changed word differs more, which is no surprise.
+    # Only the step that translates the changed word differs more, so the page suggests no other step.
     assert not [each for each in test.button if each.key == "patch_most"]
     # Then patch in the other direction, and patch a head.
     test.query_params.clear()
@@ -72,8 +72,8 @@ def test_verifying_an_experiment_recomputes_it_and_names_differences():
         assert healthy(test, warned=True) and says in test.warning[0].value.replace("\\", "")
 
 
-def test_kept_patches_are_applied_together():
-    """Patching all source tokens at one depth reproduces the other model run, so the effect is 1."""
+def test_kept_patch_is_applied_together_with_the_next_patch():
+    """Invalid kept patches in the URL are ignored."""
     address = {"text": "The doctor lost her keys.", "patch_other": "The doctor lost his keys.", "patch_layer": "6"}
     test = opened(PAGE, **address, patch_at="2", patch_kept="x,encoder.residual.99~9,encoder.residual.6~99")
     assert healthy(test) and "kept value" not in plain(test)
@@ -102,7 +102,7 @@ def test_dropping_a_cell_sets_the_patch_and_invalid_drops_are_ignored():
         {"run": 1, "row": 7, "column": 0, "onto": 0},
     ):
         assert drop(invalid) == ["enough", "3", "4", "3"]
-    # None is the default, which the URL omits.
+    # The URL omits the default direction, so it is None here.
     assert drop({"run": 1, "row": 4, "column": 1, "onto": 0}) == [None, "5", "1", "2"]
     assert "Run of A, with encoder: residual stream, depth 4, " in plain(test)
 

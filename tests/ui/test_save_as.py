@@ -10,7 +10,7 @@ from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expressi
 TEXT = '<b>"if"; =1+2'
 
 
-# These figures need a model run for each head that is switched off or removed.
+# These tests are slow, because the figures need a model run for each head that is switched off or removed.
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("page", "address", "own"),
@@ -28,7 +28,7 @@ def test_every_figure_has_a_save_menu_and_treats_text_as_data(narrow_app, page, 
     no_text_is_an_expression(test)
 
 
-def test_every_figure_about_the_shipped_model_has_a_save_menu():
+def test_gallery_of_the_shipped_model_has_a_save_menu():
     test = opened("pages/gallery.py", text=TEXT)
     assert healthy(test)
     every_figure_has_a_menu(test, ["gallery"], TEXT)

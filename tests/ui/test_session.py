@@ -24,8 +24,8 @@ def followed() -> None:
 
 
 def keeps_address(text: str, target: str, address: dict[str, str], pages: list[str]) -> None:
-    """Check that going from page to page keeps the text, the translation and the parameters. Menu links contain only
-    the page's name.
+    """Check that going from page to page keeps the text, the translation and the parameters, although menu links
+    contain only the page's name.
     """
     test = AppTest.from_function(followed)
     test.query_params.update(
@@ -40,7 +40,7 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
         assert not test.exception
         written = dict(test.query_params)
         assert (written[TEXT], written.get(TARGET, "")) == (replace_surrogates(text), replace_surrogates(target))
-        # Pins without an attention kind are assigned to the kind on the first page.
+        # On the first page, pins without an attention kind are assigned to that page's kind.
         assert number == 0 or {**kept, **written} == written
         kept = {name: value for name, value in written.items() if name not in ("rows", "columns")}
 
@@ -115,7 +115,7 @@ def test_link_to_a_figure_opens_the_same_url_that_its_page_sets(monkeypatch, pag
 
 def test_pins_are_dropped_when_the_sentence_changes():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", cross_rows="1")
-    # This sentence opens at the same head.
+    # The default head of this sentence is the same, so the choice of a head stays the same.
     submit(test, "I have a cat.")
     assert healthy(test) and not [name for name in test.query_params if "rows" in name]
     # The browser releases the pins itself, so the server does not request it.
@@ -130,7 +130,7 @@ def test_pins_on_target_tokens_are_dropped_when_the_translation_changes():
     submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["encoder_rows"] == "2"
     assert "decoder_rows" not in test.query_params and "cross_columns" not in test.query_params
-    # The browser has released these pins, and receives a new request.
+    # The browser has released all pins, so a new request restores the remaining one.
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"]["number"] > before
 
 

@@ -44,11 +44,11 @@ def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
 def test_invalid_url_values_switch_no_head_off(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
-    # This head exists only in a larger model.
+    # Neither value names a head of this model.
     assert switches(test)[1]["off"] == "none"
 
 
-def test_page_opens_with_all_heads_on_and_offers_heads_that_change_the_words():
+def test_page_opens_with_all_heads_on_and_offers_a_head_that_changes_the_translation():
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and switches(test)[1]["off"] == "none" and "All heads are on" in texts(test)
     offer = test.button(key="off_try")
@@ -72,7 +72,7 @@ def test_invalid_switch_messages_are_ignored():
 
 def test_model_run_uses_the_chosen_replacement_and_gate_of_a_head(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
-    # Attention cannot be more than uniform, so the gate is limited to 1.
+    # Attention cannot be more even than uniform, so the gate is limited to 1.
     assert healthy(test) and switches(test)[1]["changed"] == "at a gate of 1"
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="mean", off_gate="0.5")
     assert healthy(test) and "at a gate of 0.5" in texts(test)
@@ -96,7 +96,7 @@ def test_resampling_replaces_a_head_with_its_output_for_other_sentences(shipped)
 
 
 def measured_worst(numbers):
-    """Return attention kind, layer and head of the head whose removal costs most; layer and head are 0-based."""
+    """Return the kind, layer and index of the head whose removal costs most; layers and indices count from 0."""
     row = numbers.loc[numbers["measured"].idxmin()]
     (kind,) = (kind for kind, title in TITLES.items() if title == row["kind"])
     return kind, int(row["layer"]) - 1, int(row["head"]) - 1
@@ -124,7 +124,7 @@ def test_importance_of_every_head_is_measured_on_demand(shipped):
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
-# This test is thorough, because the shipped model takes ten times as long as the narrow model.
+# This test is marked as thorough, because the shipped model takes ten times as long as the narrow model.
 @pytest.mark.thorough
 def test_heads_are_removed_on_demand_and_recorded_scores_are_charted(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
@@ -158,8 +158,8 @@ def test_page_scores_the_user_translation(shipped):
 
 @pytest.mark.thorough
 def test_page_with_a_long_sentence_sends_less_than_three_megabytes(narrow_app):
-    """Adds up the messages of one script run. The switches take a byte per pixel, and both maps take 16 bits per
-    weight.
+    """Adds up the messages of one script run. The switches take one byte per pixel, and the maps before and after
+    switching heads off take 16 bits per weight.
     """
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)
     test = opened(PAGE, text=f"{' '.join(words)}.", target="Der alte Hund sieht. " * 20, off_heads="cross.1.8")

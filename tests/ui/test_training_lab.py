@@ -64,7 +64,7 @@ def test_page_opens_with_a_recorded_training_run_and_computes_nothing(monkeypatc
     shown = film(test)
     assert shown["id"] == "recorded reverse" and len(shown["at"]) == 101 and not shown["running"]
     assert "attention-atlas tasks train reverse" in texts(test)
-    # A new user learns that this is a recording, and no button leaves the recording unnoticed.
+    # A new user learns that this is a recording, and no button replaces the recording without saying so.
     assert "This is a recording** of a finished training run" in texts(test)
     offered = {button.key: button.label for button in test.button}
     assert offered["lab_start"] == "Train live" and not {"lab_step", "lab_reset"} & {*offered}
@@ -218,7 +218,7 @@ def test_diverging_training_run_is_reported_and_keeps_its_progress():
     test.run()
     assert healthy(test, warned=True) and "lower learning rate" in test.warning[0].value
     assert not film(test)["running"] and len(film(test)["losses"]) == 1
-    # Training again starts from step 0.
+    # The button starts a new training run.
     test.button("lab_start").click().run()
     assert healthy(test) and film(test)["id"] == "own 2"
 

@@ -37,7 +37,7 @@ def test_chosen_layer_is_limited_to_the_depth_of_its_stack(model_folder, kind, l
     assert f"layer {layers}, head 1" in drawn_maps(test)[0]["title"]
 
 
-def test_caption_numbers_repeated_words(model_folder):
+def test_caption_gives_the_positions_of_repeated_words(model_folder):
     test = AppTest.from_string(SCRIPT.format(folder=str(model_folder)), default_timeout=60)
     for name, head in (("a", 1), ("b", 2)):
         test.query_params[f"compare_{name}"] = f"encoder.1.{head}.words.the the the the"

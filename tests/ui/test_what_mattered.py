@@ -13,8 +13,8 @@ from transformer.values.decoding_settings import DecodingSettings
 
 PAGE = "pages/what_mattered.py"
 TIRED = "The animal didn't cross the street because it was too tired."
-# The sentence has a word of several tokens. A translation is given, because the narrow model's own is long and
-# meaningless.
+# The sentence has a word of several tokens. A translation is given, because the narrow model's own translation is long
+# and meaningless.
 SHORT = {"text": "I like marmalade.", "target": "Ich mag Marmelade."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
 
@@ -112,7 +112,7 @@ def test_components_add_up_to_the_logit_and_the_largest_head_is_a_link():
     assert any(label.startswith(f"Open layer {layer}, head {head} of") for label in labels)
 
 
-def test_deletion_of_words_is_measured_on_demand(narrow_app):
+def test_effect_of_deleting_words_is_measured_on_demand(narrow_app):
     test = app(**SHORT, mattered_part="agreement", mattered_explained="2", mattered_method="rollout")
     assert healthy(test) and not any("most important first" in each.value.columns for each in expand(test).dataframe)
     # The agreement over many sentences is recorded only for the shipped model.

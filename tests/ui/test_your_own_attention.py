@@ -1,4 +1,4 @@
-"""Tests of attention from a file, and its heads on the "Compare heads" page, driven without a browser."""
+"""Tests of attention from a file on its own page and on the "Compare heads" page, without a browser."""
 
 import json
 

@@ -20,13 +20,14 @@ def before(shaped_translator):
 
 
 def test_unchanged_model_repeats_its_translation(shaped_translator):
-    # The text is short, because one of the models has learned only a few positions.
+    # The text is short, because one of the models has learned embeddings for only a few positions.
     own = shaped_translator.trace("I have a dream.")
     after = reread(shaped_translator, own, AS_TRAINED)
     assert after.equals(own)
     for step in (None, 0, 2, 999):
         found = continue_from(shaped_translator, own, after, step)
-        # A longer prefix allows a longer output, and untrained models never predict the end symbol.
+        # The output may be longer than the translation: a longer prefix allows a longer output, and untrained models
+        # never predict the end symbol.
         ids = [token.id for token in own.predicted_tokens]
         assert [token.id for token in found.written.tokens[: len(ids)]] == ids
         assert not found.step_change.any() and found.next_tokens[0] == found.next_tokens[1]

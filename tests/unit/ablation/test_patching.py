@@ -106,9 +106,9 @@ def test_token_by_token_decoding_applies_the_patches_of_every_step(shaped_transl
 
 @pytest.fixture
 def two_headed(tokenizer):
-    """Return a model with two cross-attention heads, and a question that only its second head decides.
+    """Return a model with two cross-attention heads, and a question that only the second head decides.
 
-    The stream has one dimension for each of two words and one per position. The first head attends to a single
+    The residual stream has one dimension for each of two words and one per position. The first head attends to a single
     position, but nothing uses its output. The second head attends to all positions equally and copies the two words.
     """
     texts = "I see a dog.", "I see a dig."
@@ -268,7 +268,7 @@ def test_patch_outside_the_model_or_sentence_raises_an_error(shaped_translator, 
         read(shaped_translator, TEXT, patch_interventions(patches, read(shaped_translator, OTHER)))
 
 
-def test_contradictory_patch_settings_raise_an_error(small_translator):
+def test_invalid_patch_settings_raise_an_error(small_translator):
     place = ("encoder.residual", 0, 0, 0)
     with pytest.raises(InterventionError, match="no other sentence"):
         Interventions(patches={place: 0})
@@ -283,7 +283,7 @@ def test_contradictory_patch_settings_raise_an_error(small_translator):
 @pytest.mark.parametrize(
     ("pair", "changed", "opened"), [(PAIRS[0], ["müde"], "müde"), (PAIRS[2], ["der", "großen"], "Bank")]
 )
-def test_default_step_differs_most_without_translating_the_changed_word(shipped, pair, changed, opened):
+def test_default_step_differs_most_among_those_that_do_not_translate_the_changed_word(shipped, pair, changed, opened):
     target = tuple(token.id for token in shipped.trace(pair.a).predicted_tokens)
     runs = [TraceRun(text, target, details=True) for text in (pair.a, pair.b)]
     a, b = map(shipped.get, runs)

@@ -178,7 +178,7 @@ def test_reported_speed_counts_the_sentences_of_both_processes(tmp_path, monkeyp
     file = tmp_path / "sentences.txt"
     file.write_text("A dog\n" * 6_000, encoding="utf-8")
     clock = ProgressReport(file, processes=2)
-    # Two processes finish 240 sentences each in 12 seconds, so 40 sentences a second together.
+    # Two processes each finish 240 sentences in 12 seconds, so together they finish 40 sentences per second.
     for number, now in enumerate((100.0, 100.2, 112.0, 112.2, 124.0, 124.2, 136.0), start=1):
         monkeypatch.setattr("time.monotonic", lambda now=now: now)
         clock.report(240 * number, NO_METRICS)

@@ -34,10 +34,10 @@ def test_named_head_is_preferred_to_a_more_confident_unnamed_head(made_up_trace)
     assert found.confidence < 0.8
 
 
-def test_default_head_has_the_simplest_name_and_the_highest_confidence(made_up_trace):
+def test_default_head_has_the_first_listed_name_and_fits_it_best(made_up_trace):
     found = telling(made_up_trace, SAME, NEXT, mixed(PREVIOUS, 0.7), mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (3, "previous token")
-    # Only some rows of the more confident head match its name, which would surprise a user.
+    # Only some rows of the more confident head match its name, so showing it first would surprise a user.
     straying = np.where(np.arange(SIZE)[:, None] < 4, THIRD, PREVIOUS)
     found = telling(made_up_trace, straying, mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (1, "previous token") and found.confidence < 0.9
@@ -96,7 +96,7 @@ def test_default_head_is_computed_once(made_up_trace):
 
 
 def test_default_cross_attention_head_aligns_the_verb_of_the_first_example(shipped):
-    """Layer 4, head 4 is the most confident head, but never attends to "cross", which "überquerte" depends on."""
+    """Layer 4, head 4 is the most confident head, but it never attends to "cross", which "überquerte" translates."""
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     found = clearest_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
     words = [token.text for token in trace.source_tokens]

@@ -17,7 +17,10 @@ from transformer.commands.measure import SENTENCES, read_sentences
 
 
 def chosen_head(metrics):
-    """Return the head by the previous rule: the head with the most aligned target tokens, at either step."""
+    """Return the head by the previous rule: the one that aligns most target tokens at the predicting or reading step.
+
+    Ties go to the most confident head.
+    """
     values = metrics.values
     share = np.fmax(values["alignment_predicted"], values["alignment_read"])
     known = np.where(share >= np.nanmax(share) - ROUNDING, values["confidence"], -1)

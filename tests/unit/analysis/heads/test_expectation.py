@@ -55,7 +55,8 @@ def test_no_alignment_is_expected_without_alignment_heads(crossed):
 def test_positional_head_is_expected_to_attend_at_its_offset(made_up_trace):
     view = view_of(made_up_trace(WORDS, WORDS), "encoder")
     expected = position_expectation(view, "previous token")
-    # Targets before the text, the first token (an attention sink) and the end symbol are not counted.
+    # Three rows are not counted: the first has no previous token, the second's is the first token (an attention sink),
+    # and the last is the end symbol's row.
     assert expected.counted.tolist() == [False, False, True, True, False] and expected.read
     straying = np.eye(5)[[0, 0, 1, 0, 4]]
     outlier = expected.outlier(straying)

@@ -9,7 +9,7 @@ from transformer.values.trace import SIDES
 
 
 def normalised(model, stack, summed):
-    """Apply the model's embedding norm. In most models it is the identity."""
+    """Apply the model's embedding norm, which is the identity in most models."""
     return model.get_submodule(f"{SIDES[stack]}_norm")(torch.tensor(summed, dtype=torch.float32)).numpy()
 
 
