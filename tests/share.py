@@ -1,8 +1,8 @@
 """Selects a share of the long tests for each CI run: `pytest -m 'thorough or install' --share`.
 
 All long tests run every night (.ci/nightly). A share has a time budget. One half of the budget goes to tests that are
-named after a file that changed since $SHARE_BASE or, if $SHARE_BASE is not set, within the last day. The other half
-rotates through the tests that fit into it, so that each of them runs once in several commits.
+named after a changed file. Changes count since $SHARE_BASE or, if $SHARE_BASE is not set, within the last day. The
+other half rotates through the tests that fit into it, so that each of them runs once in several commits.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Tests of clients, with and without the token, of a Ray cluster on this machine, started as in docs/deployment.md."""
+"""Tests of a Ray cluster on this machine, started as docs/deployment.md says. Clients have or lack its token."""
 
 import os
 import shutil

@@ -36,7 +36,7 @@ class PagesOfAServer(PagesManager):
 
 @pytest.fixture(scope="session", autouse=True)
 def scripts_compiled_once() -> Iterator[None]:
-    """Compile the app and its pages once, as a server does. As on a server, later users always go through app.py."""
+    """Compile the app and its pages once, as a server does. As for a server's later users, all pages run in app.py."""
     with pytest.MonkeyPatch.context() as patch:
         scripts = ScriptCache()
         for module in (app_test, local_script_runner):

@@ -113,8 +113,9 @@ def address_of(place: Place, **more: str) -> dict[str, str]:
 
 
 def everywhere(value: str) -> dict[str, str]:
-    """Return URL parameters that set every parameter of every page to one value, except TYPED and WHOLE parameters and
-    those that choose a page's part or subject.
+    """Return URL parameters that set the parameters of all pages to one value.
+
+    TYPED and WHOLE parameters are left out, and so are those that choose a page's part or subject.
     """
     return {
         cls.PREFIX + each.name: value

@@ -115,7 +115,7 @@ def test_link_to_a_figure_opens_the_same_url_that_its_page_sets(monkeypatch, pag
 
 def test_pins_are_dropped_when_the_sentence_changes():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", cross_rows="1")
-    # The default head of this sentence is the same, so the choice of a head stays the same.
+    # This sentence has the same default head, so only the pins change.
     submit(test, "I have a cat.")
     assert healthy(test) and not [name for name in test.query_params if "rows" in name]
     # The browser releases the pins itself, so the server does not request it.
