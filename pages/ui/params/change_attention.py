@@ -17,7 +17,7 @@ NONE = "none"
 EVEN = "even"
 ALL = "all"
 BETWEEN_EDITS, BETWEEN_SHARES, TIMES, TO = "_", "~", "x", "-"
-# Maximum number of edits, so that they fit in a URL.
+# Maximum number of edits. More of them might not fit in a URL.
 MAX_EDITS = 60
 MAX_PERCENT = 100
 
@@ -82,7 +82,7 @@ class EditList:
 
     Attributes:
         edits: at most MAX_EDITS edits.
-        unreadable: whether the parsed text contained invalid edits, which were left out.
+        unreadable: whether the parsed text contained edits that were left out, because they are invalid or too many.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -94,7 +94,7 @@ class EditList:
 
     @classmethod
     def parse(cls, text: str) -> EditList:
-        """Parse a list of edits from a URL, and leave out invalid ones."""
+        """Parse a list of edits from a URL; leave out invalid edits and those beyond MAX_EDITS."""
         names = [] if text == NONE else text.split(BETWEEN_EDITS)
         edits = [edit for edit in map(Edit.parse, names[:MAX_EDITS]) if edit is not None]
         return cls(tuple(edits), unreadable=len(edits) < len(names))
@@ -106,12 +106,12 @@ class EditList:
 
 @dataclass(frozen=True)
 class EditParams(Params, prefix="edit_"):
-    """The user's changes and the settings of the "Change what it looks at" page.
+    """The user's changes to attention, and the settings of the "Change what it looks at" page.
 
     Attributes:
         kind: the kind of attention to show.
         edits: the edited attention rows.
-        hidden_source, hidden_target: the positions of the erased tokens.
+        hidden_source, hidden_target: the positions of the erased tokens in the sentence and in the translation.
         erasure: how erased source tokens are treated, one of ERASURES.
         step: the 1-based position of the examined predicted token; if empty, the page chooses.
     """
@@ -132,7 +132,7 @@ class EditParams(Params, prefix="edit_"):
         return self.erasure == LEFT_OUT and bool(self.hidden_source)
 
     def for_another_translation(self) -> Self:
-        """Return a copy without edits to the decoder, because they refer to tokens of the old translation."""
+        """Return a copy without the settings and edits that refer to the old translation; only encoder edits do not."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(super().for_another_translation(), edits=edits)
 

@@ -31,7 +31,7 @@ class Pin:
     text: str
 
     def __str__(self) -> str:
-        """Serialise the pin for a URL, with a 1-based layer and head."""
+        """Serialise the pin for a URL, with 1-based numbers for layer and head."""
         size = "words" if self.words else "tokens"
         return SEPARATOR.join([self.kind, str(self.layer + 1), str(self.head + 1), size, self.text])
 
@@ -47,7 +47,7 @@ class Pin:
         return cls(kind, layer - 1, head - 1, size == "words", sentence)
 
     def within(self, layers: int, heads: int) -> Pin:
-        """Return a copy in which layer and head are limited to a model's number of layers and heads."""
+        """Return a copy for a model with the given numbers of layers and heads; too large an index becomes the last."""
         return replace(self, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
 
 

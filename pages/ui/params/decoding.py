@@ -9,11 +9,11 @@ from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
-# Above this temperature, all tokens are almost equally likely. Above this length penalty, almost only the length
-# counts.
+# Above this temperature, all tokens are almost equally likely. Above this length penalty, the length of a translation
+# decides almost everything.
 MAX_TEMPERATURE = 10.0
 MAX_LENGTH_PENALTY = 3.0
-# Upper limit for token IDs and for node numbers in a search tree, larger than needed for any model.
+# Upper limit for token IDs, top-k, seeds and the node numbers of a search tree; no model needs larger numbers.
 MAX_ID = 999_999
 
 
@@ -38,7 +38,7 @@ class DecodingParams(Params):
     method: Method = one_of(METHODS)
     beam_size: int = integer(4, 1, MAX_BEAM_SIZE, former="size")
     length_penalty: float = decimal(0.6, 0.0, MAX_LENGTH_PENALTY, former="alpha")
-    # The default is below 1 because samples at temperature 1 from a small model stray from the sentence's meaning.
+    # The default is below 1 because a small model's samples at temperature 1 stray from the meaning of the sentence.
     temperature: float = decimal(0.7, MIN_TEMPERATURE, MAX_TEMPERATURE)
     top_k: int = integer(0, 0, MAX_ID)
     top_p: float = decimal(1.0, 0.01, 1.0)
@@ -61,7 +61,7 @@ class DecodingParams(Params):
 
     @property
     def free(self) -> bool:
-        """Whether the user's translation is read unchanged: nothing is forced or suppressed, and `search` is off."""
+        """Whether nothing is forced or suppressed and `search` is off, so a user's translation is read unchanged."""
         return not (self.forced or self.suppressed or self.search)
 
     @property
@@ -86,7 +86,15 @@ class DecodingParams(Params):
         return ", ".join(parts)
 
     def within(self, vocabulary: int, symbols: Symbols = OWN_SYMBOLS) -> Self:
-        """Return a copy without tokens that the model cannot predict, and without tokens after an end symbol."""
+        """Return a copy that is valid for a model.
+
+        Forced tokens after an end symbol are dropped. If the model cannot predict one of the rest, all are dropped.
+        Suppressed tokens outside the vocabulary are dropped.
+
+        Args:
+            vocabulary: the size of the model's vocabulary.
+            symbols: the model's special symbols.
+        """
         end = symbols.end
         forced = self.forced[: self.forced.index(end) + 1] if end in self.forced else self.forced
         if any(token >= vocabulary or token in symbols.never_predicted for token in forced):

@@ -48,7 +48,7 @@ def matching(pattern: str, default: str = "") -> Any:
 
 
 def typed_text(default: str) -> Any:
-    """Return a field for user-typed text of any length; a URL that would be too long contains only its beginning."""
+    """Return a field for user-typed text of any length; only its beginning is kept if the URL would be too long."""
     return parsed(default, replace_surrogates, typed=True)
 
 
@@ -129,7 +129,7 @@ def parsed(
     Args:
         default: the value if the URL has no valid one. `_text` serialises values; it calls `str` on custom types.
         parse: converts a string to a value; returns None if the string is invalid.
-        limits: the smallest and the largest value of a number.
+        limits: the smallest and the largest valid number; None for values that are not numbers.
         from_one: whether the value is 1-based in the URL but 0-based in Python.
         former: the field's name in old URLs.
         typed: whether the value is text typed by the user, which may be cut if the URL gets too long.
@@ -148,8 +148,8 @@ class Params:
 
     Attributes:
         PREFIX: the prefix of the query parameters.
-        OF_TRANSLATION: the fields reset to their defaults by a new translation or a new sentence.
-        OF_SENTENCE: the fields reset to their defaults only by a new sentence.
+        OF_TRANSLATION: the fields that a new translation or a new sentence resets to their defaults.
+        OF_SENTENCE: the fields that only a new sentence resets to their defaults.
     """
 
     PREFIX: ClassVar[str] = ""
@@ -180,7 +180,7 @@ class Params:
 
     @classmethod
     def checked(cls, name: str, value: Any) -> Any:
-        """Validate a field's untrusted value from a widget; return None if the value is invalid."""
+        """Validate an untrusted value and return it in the field's type; return None if the value is invalid."""
         return cls._field(name).metadata[PARSE](_text(tuple(value) if isinstance(value, list) else value))
 
     @classmethod
@@ -237,7 +237,7 @@ def _parse(each: Field, text: str | None) -> Any:
 
 
 def _same_type(value: Any, default: Any) -> bool:
-    """Return whether a value has a default's type; an int passes as a float, because JSON may write 2.0 as 2."""
+    """Return whether a value has the type of a field's default; an int passes as a float: JSON may write 2.0 as 2."""
     if isinstance(default, tuple):
         return isinstance(value, list | tuple) and all(type(one) is int for one in value)
     return type(value) is type(default) or (isinstance(default, float) and type(value) is int)

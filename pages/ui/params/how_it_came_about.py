@@ -12,7 +12,7 @@ from transformer.values.kinds import KINDS, Kind
 
 # Special values of `GraphParams.against`: no comparison, and the most likely token other than the predicted one.
 NOTHING, RUNNER_UP = -1, -2
-# Marks a number that the user has not chosen, so that the page chooses it.
+# Stands for a number that the user has not chosen; the page then chooses one.
 UNCHOSEN = -1
 
 
@@ -25,7 +25,7 @@ class GraphParams(Params, prefix="graph_"):
         position: the 0-based position of the predicted token.
         against: the ID of the token to compare with, or NOTHING or RUNNER_UP.
         most: the maximum number of nodes in the drawn graph.
-        path: the 0-based index of the selected path among the paths sorted by size; UNCHOSEN for the largest path that
+        path: the 0-based index of the selected path, counted from the largest path; UNCHOSEN for the largest path that
             ends in a head.
         cut: whether the selected path is cut.
         every: whether to cut each drawn path in a separate model run.

@@ -18,7 +18,7 @@ class InsideParams(Params, prefix="inside_"):
         kind: the kind of attention in which a cell is explained.
         score, other, width: the two scores and the key dimension K of the worked example.
         length: the number of tokens in the picture of the mask.
-        stack, sublayer: the stack and sub-layer to show with its layer norm and residual connection.
+        stack, sublayer: the stack and the sub-layer whose layer norm and residual connection are shown.
     """
 
     part: str = part_of("inside_a_layer")

@@ -48,7 +48,7 @@ class ContinuationParams(DecodingParams, prefix="lm_"):
 
 @dataclass(frozen=True)
 class TextHeadParams(AttentionParams, prefix="lm_"):
-    """The language model's selected head, its display settings and its pinned tokens."""
+    """The selected head of the language model, with the display settings and pinned tokens of its attention maps."""
 
     # A new translation resets nothing, because the language model does not read it.
     OF_TRANSLATION = ()

@@ -8,7 +8,7 @@ from pages.ui.params.fields import Params, flag, integer, parsed
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.slides import MAX_SLIDES, Slide, Slides
 
-# Slide number for a page that is not a slide.
+# Slide number if no slide is open.
 NO_SLIDE = 0
 
 
@@ -19,7 +19,7 @@ class LectureParams(Params):
     Attributes:
         lecture: whether lecture mode is on, in which the page's main figure fills the screen.
         qr: whether a QR code with the page's URL covers the page.
-        slide: the 1-based number of the open slide; NO_SLIDE if the page is not a slide.
+        slide: the 1-based number of the open slide; NO_SLIDE if no slide is open.
         slides: the slides of the lecture.
     """
 
@@ -47,10 +47,10 @@ class LectureParams(Params):
         return LessonParams.from_address(dict(slide.parameters)).id == lesson
 
     def heading(self, page: str) -> str:
-        """Return the lecturer's title for the open slide; empty if the slide has no title or another page is open."""
+        """Return the lecturer's title for the open slide; empty if there is none or `page` does not show a slide."""
         slide = self.shown(self.slide)
         return slide.title if self.lecture and slide is not None and slide.page == page else ""
 
     def shown(self, number: int) -> Slide | None:
-        """Return the slide with a 1-based number; None if there is no such slide."""
+        """Return the slide with the given 1-based number; None if there is no such slide."""
         return self.slides.slides[number - 1] if 1 <= number <= len(self.slides) else None

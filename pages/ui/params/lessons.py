@@ -43,7 +43,7 @@ class LessonParams(Params, prefix="lesson_"):
         return min(self.step, step_count(self.id) - 1)
 
     def at(self, lesson: str, step: int = 0) -> LessonParams:
-        """Return a copy with another step open and no answer."""
+        """Return a copy in which a step of a lesson is open and has no answer yet."""
         return replace(self, id=lesson, step=step, answer="")
 
     def with_done(self, lesson: str) -> LessonParams:

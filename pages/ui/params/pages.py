@@ -54,7 +54,7 @@ _PAGES = (
         "decoding",
         "Decoding step by step",
         "Look",
-        "The translation one token at a time, with the other candidates. Choose one and see what follows.",
+        "The translation one token at a time, with the other candidates. Choose a candidate and see what follows.",
         "how the German sentence is written: play, stop or step back; see the other candidates and force one; "
         "beam search with its whole tree",
         bet="next_token.next_token",
@@ -63,7 +63,7 @@ _PAGES = (
         "language_model",
         "Language model",
         "Look",
-        "See a model continue a text, what it looks at, and how likely it finds a text.",
+        "See how a model continues a text, what it looks at, and how likely it finds a text.",
         "how a small decoder-only Transformer continues a text, with every decoding method; the probability of "
         "each token and the attention of all heads; two texts compared; copying heads",
         needs="language model",
@@ -93,16 +93,16 @@ _PAGES = (
         "your_own_attention",
         "Your own attention",
         "Look",
-        "Load a file with attention that another program computed, for all heads of any model.",
+        "Load a model's attention, for all heads, from a file that another program wrote.",
         "the attention of any model, from a file that a notebook or a script wrote with `attention_atlas.show`; "
-        "*Compare heads* compares them",
+        "*Compare heads* compares the heads",
         needs="nothing",
     ),
     Page(
         "gallery",
         "Gallery of heads",
         "Look",
-        "Heads that do one recognisable thing, each with examples.",
+        "Heads that each do one recognisable thing, with examples.",
         "what individual heads of this model do, each shown on the sentences that illustrate it best",
     ),
     Page(
@@ -119,8 +119,8 @@ _PAGES = (
         "Change what it looks at",
         "Ask",
         "Make a word look at another word, and see what the model writes.",
-        "click to redirect a row of attention in one head or all, or erase words; see the next word change and "
-        "the translation continue",
+        "click to redirect a row of attention in one head or in all heads, or erase words; see the next word change "
+        "and the translation continue",
         bet="make_it_say.make_it_say",
     ),
     Page(
@@ -136,8 +136,8 @@ _PAGES = (
         "What mattered",
         "Ask",
         "Which words a translated word depends on, by several methods that can disagree.",
-        "which source words a translated word depends on, by several methods, and whether they agree; which part "
-        "of the model wrote it",
+        "which source words a translated word depends on, by several methods, and whether the methods agree; which "
+        "part of the model wrote the word",
         bet="missing_word.missing_word",
         parts={
             "strip": Part("Which words", "words.show_words"),
@@ -163,7 +163,7 @@ _PAGES = (
         "positional_encoding",
         "Positional encoding",
         "Understand",
-        "How the model knows the order of the words, and what happens without it.",
+        "How the model knows the order of the words, and what happens if the order is lost.",
         "curves, matrix, distances and rotations; what happens to this model without word order",
         parts={
             "shuffled": Part("What if word order is lost?", "shuffled_text.show_shuffled", former=("matters",)),
@@ -218,7 +218,7 @@ _PAGES = (
         "Build",
         "What attention to long texts costs, and ways to make it cheaper.",
         "why the attention map of a long text does not fit into memory: bytes and seconds by length for full, "
-        "local and compressed attention; the maps for your own text, and what each kind loses",
+        "local and compressed attention; the maps for your own text, and what each kind of attention loses",
         needs="nothing",
         parts={
             "map": Part("The map", "text_maps.show_maps", reads=False),

@@ -17,13 +17,13 @@ Direction = Literal["needed", "enough"]
 DIRECTIONS: tuple[Direction, ...] = ("needed", "enough")
 
 
-# Maximum number of patches in a URL, enough for two heads at all tokens of a long sentence.
+# Maximum number of patches in a URL: enough to patch two heads at all tokens of a long sentence.
 MAX_KEPT = 300
 
 
 @dataclass(frozen=True)
 class KeptPatches:
-    """Patches that a URL stores in the command line's format; parsing leaves out invalid patches."""
+    """Kept patches, which a URL stores by their names on the command line; parsing leaves out invalid names."""
 
     patches: tuple[tuple[Place, int], ...] = ()
 
@@ -41,17 +41,20 @@ class KeptPatches:
 
 @dataclass(frozen=True)
 class PatchParams(Params, prefix="patch_"):
-    """Settings of the Patch page; positions are in the first sentence unless stated otherwise.
+    """Settings of the Patch page.
 
     Attributes:
         other: the second sentence; if empty, the first one's partner in `PAIRS`.
         step: the 1-based position of the predicted token; 0 lets the page choose.
         first, second: the IDs of the two tokens whose logits are compared; UNCHOSEN lets the page choose.
-        direction: "needed" patches the first sentence's run with values from the second, "enough" does the reverse.
+        direction: "needed" patches the first sentence's run with values from the second's; "enough" does the reverse.
         site: what to patch, one of PATCH_SITES.
-        layer, head: the layer and head to patch; if the layer is UNCHOSEN, the page chooses a cell of the grid.
-        at: the position of the token to patch; UNCHOSEN for all tokens of a head.
-        partner: the position in the second sentence; UNCHOSEN for the position matched automatically.
+        layer, head: the 0-based layer (or depth) and head to patch; if the layer is UNCHOSEN, the page chooses a cell
+            of the grid.
+        at: the 0-based position to patch, in the first sentence or in the translation; UNCHOSEN patches a head at all
+            tokens.
+        partner: the 0-based position in the second sentence to copy from; UNCHOSEN for the position matched
+            automatically.
         kept: further patches to apply together with the chosen patch.
     """
 

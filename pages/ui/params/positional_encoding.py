@@ -13,7 +13,7 @@ MAX_DIMENSIONS = 12
 class PositionsParams(Params, prefix="positions_"):
     """Settings of the "Positional encoding" page.
 
-    Positions are 1-based, like tokens; dimensions are 0-based, as in the paper's formula.
+    Positions are 1-based, as on the page; dimensions are 0-based, as in the paper's formula.
 
     Attributes:
         part: the open part of the page.
@@ -22,7 +22,7 @@ class PositionsParams(Params, prefix="positions_"):
         first, second: the two positions whose encodings are compared.
         rows, columns: the size of the matrix.
         reach, across: the number of positions and the model width for the distances.
-        offset, start: the rotation's shift, as a number of positions, and the position to shift.
+        offset, start: the shift that the rotation performs, in positions, and the position to shift.
         bits: the number of bits of the binary counter.
         span: the number of positions for the alternative encodings.
         shuffle: the seed for shuffling the words.

@@ -9,7 +9,7 @@ INCOMPLETE_BYTE = re.compile(r"%[0-9A-F]?$")
 
 
 def length(address: Mapping[str, str]) -> int:
-    """Return the length of a URL's query string, percent-encoded, in characters."""
+    """Return the length of the percent-encoded query string, in characters."""
     return len(urlencode(address, errors="replace"))
 
 
@@ -19,7 +19,7 @@ def shorten(address: Mapping[str, str], texts: Collection[str], most: int) -> di
     Args:
         address: the query parameters.
         texts: the names of the parameters that may be cut.
-        most: the maximum length of the percent-encoded parameters, in characters.
+        most: the maximum length of the percent-encoded query string, in characters.
 
     Returns:
         The query parameters with shortened texts; an empty dictionary if the parameters that must not be cut are too

@@ -19,15 +19,15 @@ from transformer.files.experiment_mark import EMBEDDED
 from transformer.text.normalisation import replace_surrogates
 
 MAX_SLIDES = 60
-# Maximum length of one slide's URL, in characters. `state.MAX_OFFERED` keeps percent-encoded URLs shorter than this.
+# Maximum length of one slide's percent-encoded URL, in characters. Because of `state.MAX_OFFERED`, most are shorter.
 LONGEST = 12_000
 # Maximum length of the encoded list, in characters, so that servers and proxies accept the whole URL.
 LONGEST_CODE = 6_000
-# Maximum size of a slide file, in characters; half of it is reserved for the slides' experiments.
+# Maximum size of a slide file, in characters: for each slide, a URL and an experiment of LONGEST characters each.
 MAX_BYTES = 2 * MAX_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 # The first line of a slide file, and the character that starts a comment line.
-HEADING = "# Slides of Attention Atlas: one per line, in order. Lines that begin with # are ignored."
+HEADING = "# Slides of Attention Atlas: one per line, in order. Lines that begin with # are comments."
 REMARK = "#"
 MAX_PARAMETERS = 200
 # Name of the query parameter for a slide's title (not used by any page), and the maximum title length in characters.
@@ -35,7 +35,7 @@ TITLE, LONGEST_TITLE = "slide_title", 80
 
 
 class SlidesError(ValueError):
-    """A list of slides cannot be read; the message says why in one sentence."""
+    """A list of slides cannot be read or changed; the message is a clause that says why."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Slide:
         """Parse one line of a slide list. Only pages of this app are accepted, so a list cannot lead to another site.
 
         Raises:
-            SlidesError: the line is not the URL of a page of this app.
+            SlidesError: the line is not the URL of a page of this app, or the URL contains no sentence.
         """
         match = ADDRESS.fullmatch(line) if len(line) <= LONGEST else None
         if match is None or match[1] not in PAGES:
@@ -103,7 +103,7 @@ class Slides:
 
     Attributes:
         slides: the slides in order.
-        problem: one sentence saying why the list could not be read or changed; empty if there was no problem.
+        problem: a sentence that says why the list could not be read or changed; empty if there was no problem.
             Comparisons ignore this field, so a rejected list equals an empty one.
     """
 
@@ -118,7 +118,7 @@ class Slides:
         return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
 
     def to_file(self) -> str:
-        """Return the list as an editable text file; a slide's experiment is a comment below the slide's line."""
+        """Return the text of an editable file; a slide's experiment is a comment below the slide's line."""
         experiments = ([f"{REMARK} {slide.experiment}"] if slide.experiment else [] for slide in self.slides)
         lines = ([str(slide), *more] for slide, more in zip(self.slides, experiments, strict=True))
         return "\n".join([HEADING, *chain.from_iterable(lines), ""])
@@ -150,7 +150,7 @@ class Slides:
         return cls(tuple(slides))
 
     def added(self, slide: Slide) -> Slides:
-        """Return a copy with a slide appended, or an unchanged copy with a problem if there is no room."""
+        """Return a copy with a slide appended or, if there is no room, a copy with the same slides and a problem."""
         return self._changed((*self.slides, slide), "This slide was not added")
 
     def moved(self, at: int, by: int) -> Slides:
@@ -166,7 +166,7 @@ class Slides:
         return Slides(self.slides[:at] + self.slides[at + 1 :]) if 0 <= at < len(self.slides) else self
 
     def titled(self, at: int, title: str) -> Slides:
-        """Return a copy with a new title for the slide at index `at`, or with a problem if there is no room."""
+        """Return a copy with a new title for the slide at index `at`, or with only a problem if there is no room."""
         if not 0 <= at < len(self.slides):
             return self
         slide = self.slides[at].titled(title)
@@ -182,7 +182,7 @@ class Slides:
 
     def _fitting(self) -> Slides:
         if any(len(str(slide)) > LONGEST for slide in self.slides) or len(str(self)) > LONGEST_CODE:
-            raise SlidesError("the list no longer fits in a URL; shorten its sentences, or make two lists")
+            raise SlidesError("the list would not fit in a URL; shorten its sentences, or make two lists")
         return self
 
     @classmethod

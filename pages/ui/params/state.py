@@ -12,7 +12,7 @@ from pages.ui.params.lecture import LectureParams
 from pages.ui.params.shortening import length, shorten
 from transformer.files.paths import ASSETS
 
-# Names of query parameters.
+# Names of the query parameters for the sentence and the translation.
 TEXT = "text"
 TARGET = "target"
 # Maximum length of a percent-encoded query string, and maximum total length of the values in a URL offered for sharing,
@@ -60,7 +60,7 @@ class State:
         return address | self.of(LectureParams).to_address()
 
     def page_address(self) -> dict[str, str]:
-        """Return the query parameters for sharing the page outside a lecture; empty if they are too long."""
+        """Return the query parameters for sharing the page, without those of lecture mode; empty if too long."""
         address = self._whole_address()
         return address if sum(map(len, address.values())) <= MAX_OFFERED else {}
 

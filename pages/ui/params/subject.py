@@ -9,11 +9,11 @@ SUBJECTS = (TRANSLATOR, LANGUAGE_MODEL, OWN) = ("translator", "language_model", 
 
 @dataclass(frozen=True)
 class SubjectParams(Params):
-    """The source of the heads on *Compare heads* and *Inside a layer*.
+    """The source of the heads on *Compare heads*, *Inside a layer* and *How it came about*.
 
     Attributes:
         subject: one of SUBJECTS. `ModelParams` names the translator, `LanguageModelParams` the language model, and
-            `OwnParams` the file. *Inside a layer* does not offer files, because it needs the model itself.
+            `OwnParams` the file. Only *Compare heads* offers files, because the other two pages need the model itself.
     """
 
     subject: str = one_of(SUBJECTS)

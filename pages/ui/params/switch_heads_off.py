@@ -1,4 +1,4 @@
-"""URL parameters of the "Switch heads off" page: the heads that are off, and what replaces their output."""
+"""URL parameters of the "Switch heads off" page: the chosen heads, and what replaces their output."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class OffParams(Params, prefix="off_"):
     """Settings of the "Switch heads off" page.
 
     Attributes:
-        heads: the heads that are off.
-        gate: the factor that scales the output of those heads; 0 switches them off.
-        mode: what replaces the output of those heads.
+        heads: the heads to switch off or scale.
+        gate: the fraction of each of those heads to keep; 0 switches the heads off.
+        mode: what replaces the rest, one of MODES.
         draws, seed: for the mode "resample", the number of other sentences to sample, and the random seed.
         importance: whether to measure the importance of every head for the sentence.
         removal: whether to remove heads one by one.
@@ -77,11 +77,11 @@ class OffParams(Params, prefix="off_"):
 
     @property
     def most(self) -> float:
-        """The largest allowed gate: 1 in the mode "uniform", because weights cannot be more even than uniform."""
+        """The largest allowed gate: 1 in the mode "uniform", where a larger gate could make weights negative."""
         return 1.0 if self.mode == "uniform" else MAX_GATE
 
     def interventions(self, config: TransformerConfig) -> Interventions:
-        """Return the interventions that switch the chosen heads off in a model."""
+        """Return the interventions that switch off or scale the chosen heads of a model."""
         gates = dict.fromkeys(self.within(config), min(self.gate, self.most))
         return Interventions(gates=gates, mode=self.mode, seed=self.seed)
 

@@ -23,7 +23,7 @@ class LabParams(Params, prefix="lab_"):
 
     Attributes:
         task, optimizer, layers, heads, items, steps, warmup, decay, seed: as in `TaskConfig`.
-        width: the model width; each of WIDTHS is divisible by every number of heads.
+        width: the model width, one of WIDTHS.
         rate: the peak learning rate.
         moment: the training step to show; NEWEST follows the training.
         score: the head score to show, one of SCORES; "auto" for the score of the training run's first event.
@@ -52,7 +52,7 @@ class LabParams(Params, prefix="lab_"):
 
     @property
     def config(self) -> TaskConfig:
-        """The task configuration with these settings; without weight decay if the optimiser does not support it."""
+        """The task configuration with these settings; the weight decay is 0 if the optimiser does not support it."""
         return TaskConfig(
             task=self.task,
             optimizer=next(name for name in OPTIMIZERS if name == self.optimizer),
@@ -72,5 +72,5 @@ class LabParams(Params, prefix="lab_"):
         return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
 
     def from_the_beginning(self) -> Self:
-        """Return a copy with the default training step, score, heads and item."""
+        """Return a copy that shows the default training step, score, heads and item."""
         return replace(self, moment=NEWEST, score="auto", item="", **dict.fromkeys(KINDS, NO_HEAD))

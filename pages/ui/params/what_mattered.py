@@ -23,7 +23,7 @@ class MatteredParams(Params, prefix="mattered_"):
         explained: WHOLE for the whole translation, or the 1-based position of a predicted token; if empty, the page
             chooses.
         against: the ID of the token to compare with; NOTHING for no comparison.
-        tokens: whether columns are tokens instead of words.
+        tokens: whether the columns are tokens instead of words.
         slow: whether to run the slow methods even on a long sentence.
         components: whether to show all components of the logit, not only the largest.
         deletion: whether to delete words one by one, in the order given by `method`.

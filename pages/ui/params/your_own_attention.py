@@ -15,7 +15,7 @@ class OwnParams(Params, prefix="own_"):
     """Settings of the "Your own attention" page.
 
     Attributes:
-        file: the name of a file in the server's folder; empty for the uploaded file or the example.
+        file: the name of a file in the server's folder of attention files; empty for the uploaded file or the example.
         kind: the kind of attention to show; if the file lacks it, the last kind in the file is shown.
     """
 
@@ -25,7 +25,7 @@ class OwnParams(Params, prefix="own_"):
 
 @dataclass(frozen=True)
 class OwnHeadParams(AttentionParams, prefix="own_"):
-    """The selected head of a file, its display settings and its pinned tokens."""
+    """The selected head of a file, with the display settings and pinned tokens of its attention maps."""
 
     # A new translation resets nothing, because the file's heads do not depend on it.
     OF_TRANSLATION = ()

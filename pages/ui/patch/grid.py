@@ -58,7 +58,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
             **bind(PatchParams, "direction"),
             help="Noising: run A with one value from B's run. If A's choice turns into B's, A needs its own value. "
             "Denoising: run B with one value from A's run. If A's choice comes back, that value is enough. The two "
-            "answers may differ: if two places do the same job, neither is needed and each is enough.",
+            "answers may differ: if two places do the same job, neither is needed, but either is enough.",
         )
         st.selectbox(
             "Patch",
@@ -83,8 +83,8 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
         st.markdown(f"**Too small to interpret:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats or more.")
     with main_figure(
         both_sentences(pair.question.text, pair.question.other),
-        f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}: {pair.token_markdown(0)} "
-        f"or {pair.token_markdown(1)}?",
+        f"**{ASKS[direction].partition(' (')[0]}** Patched: {site_name(site).lower()}. Choice: "
+        f"{pair.token_markdown(0)} or {pair.token_markdown(1)}",
     ):
         show_clickable(
             matrix(
@@ -103,7 +103,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
             ),
             key="patch_grid",
             clicked=_store_cell,
-            alt=f"The {unit} of every single patch of {site_name(site).lower()}; the table below has the numbers.",
+            alt=f"Results ({unit}) of every single patch ({site_name(site).lower()}); the table below has the numbers.",
         )
     st.caption(
         (
@@ -117,12 +117,12 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
             "above. "
             if has_heads(site)
             else "Depth 0 is the embedding"
-            + (", so at the changed word its effect is 1 by definition" if unit == "effect" else "")
-            + "; the encoder's last depth is its output. "
+            + (", so the effect at the changed word is 1 by definition" if unit == "effect" else "")
+            + "; the last depth is the output of the last layer. "
             if is_residual(site)
             else ""
         )
-        + "Click a cell to apply that patch below. Grey cells have no partner in the other sentence.",
+        + "Click a cell to apply that patch below. Tokens of grey cells have no partner in the other sentence.",
         help=explain("residual stream", "head", "nats"),
     )
     show_runs(pair, site, rows, columns, patch.patches)
@@ -138,20 +138,23 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
 
 
 def grid_run(pair: PatchingPair, site: PatchSite, direction: Direction) -> GridRun:
-    """Return the model run that measures every single patch at a site, in one direction."""
+    """Return the model run that measures every single patch at a site, by noising or denoising."""
     return GridRun(pair.question if direction == "needed" else pair.question.reversed, site)
 
 
 def grid_values(
     pair: PatchingPair, site: PatchSite, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
-    """Return the measurements in one direction, and the grid of their values.
+    """Return the measurements for noising or denoising, and the grid of their values.
 
-    Rows are layers; columns are heads or positions in sentence A. Values are effects, or changes in nats if the two
-    sentences differ too little for effects.
+    Rows are layers or depths; columns are heads, or positions in sentence A or in the translation. Values are effects,
+    or changes in nats if the two sentences differ too little for effects.
 
     Args:
-        columns: maps positions in sentence A to their partners in sentence B.
+        pair: the two sentences and the question about them.
+        site: what to patch.
+        direction: "needed" for noising, "enough" for denoising.
+        columns: maps positions in the trace of sentence A to their partners in the trace of sentence B.
     """
     contrasts = pair.reading.runs.get(grid_run(pair, site, direction))
     values = contrasts.patched - contrasts.run if contrasts.effects is None else contrasts.effects
@@ -168,7 +171,7 @@ def grid_values(
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     """Return the row and column of the chosen cell or, by default, of the cell with the largest magnitude.
 
-    Among cells with equal magnitudes, the deepest one is the default.
+    If several cells have this magnitude, rounded to 0.01, the default is the last cell of the deepest row with one.
     """
     if params.layer >= 0:
         column = params.head if has_heads(params.site) else max(params.at, 0)
@@ -240,7 +243,7 @@ def _pick(pair: PatchingPair, site: PatchSite, columns: dict[int, int], cell: tu
 def _show_box(
     label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int
 ) -> None:
-    """Show a selection box for one field of the patch; a change keeps the values shown for the other fields."""
+    """Show a selection box for one field of the patch; choosing a head or token also resets the partner."""
     key = key_for(f"patch_{field}", choices.values())
 
     def store() -> None:

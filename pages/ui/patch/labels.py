@@ -46,7 +46,7 @@ def cell_labels(values: np.ndarray) -> np.ndarray:
 
 
 def token_labels(pair: PatchingPair, site: PatchSite, columns: dict[int, int]) -> list[str]:
-    """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
+    """Return labels for the tokens that a site covers; source tokens that differ get both, as in "tired / wide"."""
     if stack_of(site) == "decoder":
         return [token_label(token, pair.a.target_text) for token in pair.a.target_tokens]
     texts, other_texts = source_labels(pair.a), source_labels(pair.b)
@@ -59,5 +59,5 @@ def token_labels(pair: PatchingPair, site: PatchSite, columns: dict[int, int]) -
 
 
 def source_labels(trace: Trace) -> list[str]:
-    """Return labels of a trace's source tokens."""
+    """Return labels for a trace's source tokens."""
     return [token_label(token, trace.source_text) for token in trace.source_tokens]

@@ -45,7 +45,7 @@ ANSWERS: dict[Direction, tuple[str, str, str]] = {
         "A's choice moves {:.0%} of the way to B's",
         "alone, this value is not needed",
     ),
-    "enough": ("A's choice comes back", "A's choice comes back by {:.0%}", "alone, this value is not enough"),
+    "enough": ("A's choice comes back", "A's choice comes back {:.0%} of the way", "alone, this value is not enough"),
 }
 REVERSED_EFFECT = "the choice moves the other way"
 
@@ -54,9 +54,9 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
     """Show the patched run between the two original runs, the effects in both directions, and the cone of influence."""
     if not patch.patches:
         st.warning(
-            "This token has no partner in the other sentence, so nothing can be patched. Choose “Its value in B”, or "
-            "another token. Rows of attention can only be patched between sentences with the same number of "
-            "tokens.",
+            "This token has no partner in the other sentence, so nothing can be patched. Choose a partner under “Its "
+            "value in B”, or choose another token. Rows of encoder attention and cross-attention can be patched only "
+            "between sentences with the same number of tokens.",
             icon=":material/link_off:",
         )
         return
@@ -88,13 +88,13 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
     words, effects = st.columns([5, 4], gap="large")
     table = next_words({name: text.after for name, text in texts.items()}, question.step, pair.reading.tokenizer)
     with words:
-        # The chart's toolbar appears above the chart, and would cover a translation.
+        # Without this heading, the toolbar above the chart would cover a translation.
         st.markdown("**Probability of the next token**")
         show_altair(
             next_chart(table, columns),
             "patch_next",
-            alt="Probability of the most likely next tokens in both runs and the patched one; the table has the "
-            "numbers.",
+            alt="Probability of the most likely next tokens in both original runs and in the patched run; the table has "
+            "the numbers.",
         )
     with effects:
         for each in DIRECTIONS:
@@ -154,7 +154,7 @@ def _keep_buttons(patches: Patches, kept: Patches) -> None:
 def _in_direction(
     pair: PatchingPair, patch: ChosenPatch, direction: Direction
 ) -> tuple[PatchingQuestion, Patches, Trace]:
-    """Return the patching question, the patches, and the trace to copy values from, for one direction."""
+    """Return the question, the patches and the trace to copy values from, for noising or denoising."""
     if direction == "needed":
         return pair.question, patch.patches, pair.b
     return pair.question.reversed, reversed_patches(patch.patches), pair.a
@@ -169,7 +169,13 @@ def _continuation(question: PatchingQuestion, interventions: Interventions) -> C
 
 
 def describe_effect(pair: PatchingPair, patch: ChosenPatch, direction: Direction) -> str:
-    """Return Markdown that describes how far a patch moves the choice between the two tokens, for one direction."""
+    """Return Markdown that describes how far a patch shifts the preference between the two tokens.
+
+    Args:
+        pair: the two sentences and the question about them.
+        patch: the patch.
+        direction: "needed" for noising, "enough" for denoising.
+    """
     question, patches, _ = _in_direction(pair, patch, direction)
     contrasts = pair.reading.runs.get(PatchRun(question, patches))
     run, patched, other = (
@@ -190,7 +196,7 @@ def _show_cone(pair: PatchingPair, before: Trace, after: Trace) -> None:
         after.interventions, pair.reading.config, len(before.source_tokens), len(before.target_tokens)
     )
     changes = stream_changes(before, after)
-    st.markdown("**What the patch reaches:** how far each cell of the residual stream moves, relative to its length")
+    st.markdown("**What the patch reaches:** how far each vector of the residual stream moves, relative to its length")
     for place, stack, tokens, text in zip(
         st.columns(2, gap="medium"),
         ("encoder", "decoder"),
@@ -215,8 +221,8 @@ def _show_cone(pair: PatchingPair, before: Trace, after: Trace) -> None:
             )
     st.caption(
         "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there from the patch, so both runs "
-        "are identical there, bit by bit. A patch in the encoder reaches every token from the next depth on, and the "
-        "whole decoder. A patch in the decoder reaches only later steps.",
+        "are identical there, bit by bit. A patch in the encoder reaches every token from the next depth on, and "
+        "every layer of the decoder. A patch in the decoder reaches only its own step and later ones.",
         help=explain("residual stream"),
     )
 
