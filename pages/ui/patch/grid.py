@@ -83,8 +83,8 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
         st.markdown(f"**Too small to interpret:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats or more.")
     with main_figure(
         both_sentences(pair.question.text, pair.question.other),
-        f"**{ASKS[direction].partition(' (')[0]}** Patched: {site_name(site).lower()}. Choice: "
-        f"{pair.token_markdown(0)} or {pair.token_markdown(1)}",
+        f"**{ASKS[direction].partition(' (')[0]}** {site_name(site)}. Choice between "
+        f"{pair.token_markdown(0)} and {pair.token_markdown(1)}",
     ):
         show_clickable(
             matrix(
@@ -122,7 +122,8 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
             if is_residual(site)
             else ""
         )
-        + "Click a cell to apply that patch below. Tokens of grey cells have no partner in the other sentence.",
+        + "Click a cell to apply that patch below. Grey cells cannot be patched, because their tokens have no partner "
+        "in the other sentence.",
         help=explain("residual stream", "head", "nats"),
     )
     show_runs(pair, site, rows, columns, patch.patches)

@@ -93,8 +93,8 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
         show_altair(
             next_chart(table, columns),
             "patch_next",
-            alt="Probability of the most likely next tokens in both original runs and in the patched run; the table has "
-            "the numbers.",
+            alt="Probability of the most likely next tokens in both original runs and in the patched run; the table "
+            "has the numbers.",
         )
     with effects:
         for each in DIRECTIONS:
@@ -222,7 +222,7 @@ def _show_cone(pair: PatchingPair, before: Trace, after: Trace) -> None:
     st.caption(
         "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there from the patch, so both runs "
         "are identical there, bit by bit. A patch in the encoder reaches every token from the next depth on, and "
-        "every layer of the decoder. A patch in the decoder reaches only its own step and later ones.",
+        "every layer of the decoder. A patch in the decoder reaches only its own position and later ones.",
         help=explain("residual stream"),
     )
 
