@@ -250,6 +250,7 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
         "Do the methods agree?": "what_mattered.*mattered_part=agreement",
     }.items():
         expect(ranking.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
+    expect(ranking.locator(".legend")).to_contain_text("encoder cross attention")
     # The list of links is a single Tab stop.
     ranking.get_by_role("link", name="tired").focus()
     page.keyboard.press("ArrowDown")

@@ -41,6 +41,19 @@ def test_dragging_a_cell_onto_the_other_run_applies_a_patch(reader):
     reader.page.wait_for_function("/patch_direction=enough(&|$)/.test(location.search)")
 
 
+def test_toolbar_of_the_chart_covers_no_translation(reader):
+    reader.open(ADDRESS)
+    figure = reader.page.locator(".st-key-figure_patch_next")
+    reader.drawn(figure.locator("svg").first)
+    reader.wait()
+    figure.locator("[data-testid=stVegaLiteChart]").hover()
+    toolbar = figure.locator("[data-testid=stElementToolbar]")
+    expect(toolbar).to_be_visible()
+    patched = reader.page.get_by_text("A, patched", exact=True).locator("xpath=ancestor::*[@data-testid='stMarkdown']")
+    bottom = (box := patched.bounding_box())["y"] + box["height"]
+    assert toolbar.bounding_box()["y"] >= bottom
+
+
 def test_every_figure_file_format_contains_a_verifiable_experiment(reader, shipped, tmp_path):
     reader.open(ADDRESS)
     figure = reader.page.locator(".st-key-figure_patch_next")

@@ -52,6 +52,11 @@ for (const places of [SIDE_BY_SIDE, STACKED]) {
       }
     });
 
+    test("says that it is read upwards, unless large type leaves no room", () => {
+      const says = (lecture) => drawn("pre", places, lecture).root.all(({ children }) => /upwards/.test(children[0])).length;
+      assert.deepEqual([says(false), says(true)], [1, places === STACKED ? 0 : 1]);
+    });
+
     test("a pre-norm model has a norm below every sub-layer and one at the end of each stack", () => {
       const { norms, boxes, frames } = drawn("pre", places);
       assert.equal(norms.length, 7);

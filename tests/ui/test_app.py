@@ -390,6 +390,12 @@ def test_example_that_the_model_gets_wrong_is_labelled_wrong(text, wrong):
     assert ("“es” is wrong here" in translation) == wrong
 
 
+def test_small_maps_are_explained_above_them():
+    drawn = [getattr(each, "value", "") for each in opened(text="I have a dream.").main]
+    explained = next(at for at, value in enumerate(drawn) if "Each small picture is one attention head" in str(value))
+    assert explained < next(at for at, value in enumerate(drawn) if "Choose a head to enlarge it" in str(value))
+
+
 @pytest.mark.parametrize("page", ATTENTION)
 def test_page_without_a_chosen_head_opens_at_the_clearest_head_and_says_so(shipped, page):
     text = "She gave the book to her brother yesterday."
