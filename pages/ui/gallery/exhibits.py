@@ -60,8 +60,9 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     if missing:
         st.caption(f"Not found: {'; '.join(_describe_missing(each, languages) for each in missing)}.")
     st.caption(
-        f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. The text alone "
-        f"decides where a head should look. A head gets a card if it puts at least {MIN_TASK_SHARE:.0%} of its "
+        f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. The text "
+        "decides where a head should look, for some cross-attention cards together with the mean attention of all "
+        f"heads. A head gets a card if it puts at least {MIN_TASK_SHARE:.0%} of its "
         f"attention there. Unless the card shows a general rule, this share must also be {MARGIN:.0%} above what "
         "general rules explain."
     )

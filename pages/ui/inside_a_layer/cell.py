@@ -250,11 +250,15 @@ def _show_uniqueness(
     identifiable = head_identifiability(trace, reading.weights(), kind, layer, head)
     visible, rank = int(identifiable.visible[row]), int(identifiable.rank[row])
     if visible > identifiable.width:
+        sum_keeping = int(identifiable.sum_keeping[row])
         st.warning(
-            f"Yes: this row sees n = {visible} columns, and a value has only K = {identifiable.width} numbers. Because "
-            f"n > K, the weights are not unique: they can change in {int(identifiable.null_dimensions[row])} "
-            f"directions without any effect. Their sum stays 1 in {int(identifiable.sum_keeping[row]) or 'none'} of "
-            "these directions. The weights are one of many explanations of this output (Brunner et al. 2020).",
+            ("Yes" if sum_keeping else "Only if the weights need not sum to 1")
+            + f": this row sees n = {visible} columns, and a value has only K = {identifiable.width} numbers. Because "
+            f"n > K, the weights can change in {int(identifiable.null_dimensions[row])} directions without any effect. "
+            f"Their sum stays 1 in {sum_keeping or 'none'} of these directions."
+            + (
+                " The weights are one of many explanations of this output (Brunner et al. 2020)." if sum_keeping else ""
+            ),
             icon=":material/info:",
         )
     else:

@@ -153,7 +153,7 @@ def test_alignment_metrics_measure_agreement_with_the_average_head(made_up_trace
 
 
 def test_metrics_of_a_copying_model_have_known_values(copying_translator):
-    """The encoder attends to the next token, the decoder to the previous token. Cross-attention follows the diagonal."""
+    """The encoder attends to the next token, the decoder to the previous one; cross-attention follows the diagonal."""
     trace = copying_translator.trace("the old dog reads")
     scores = copying_translator.tokenizer.scores
     encoder, decoder, cross = (
