@@ -6,11 +6,11 @@ from pages.ui.params.lessons import SHOWN
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# Tolerances. A guess is right if it differs from the measured value by at most RIGHT_WITHIN times that value. A guessed
-# percentage is right if it differs by at most HALF_WITHIN points. A guess is close if it differs by at most a fraction
-# CLOSE_WITHIN of a scale: 100 for a percentage, otherwise twice the measured value. A wrong choice is close if it is
-# below the best by at most a fraction CLOSE_WITHIN of the range from worst to best. Among MANY_CHOICES or more choices,
-# the second best is also close.
+# Tolerances. A guessed percentage is right if it differs from the measured value by at most HALF_WITHIN points. Another
+# guess is right if it differs by at most the fraction RIGHT_WITHIN of that value; if `Question.whole` is true, it must
+# be exact. A guess is close if it differs by at most the fraction CLOSE_WITHIN of a scale: 100 for a percentage,
+# otherwise twice the measured value. A wrong choice is close if it is below the best by at most the fraction CLOSE_WITHIN
+# of the range from worst to best. Among MANY_CHOICES or more choices, the second best is also close.
 RIGHT_WITHIN, HALF_WITHIN, CLOSE_WITHIN = 0.02, 0.51, 0.1
 MANY_CHOICES = 4
 
@@ -28,7 +28,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(question: Question, answer: str) -> Verdict | None:
-    """Return the verdict on an answer; None if the user gave no valid answer.
+    """Return the verdict on an answer; None if the user gave no valid answer or asked for the solution.
 
     Args:
         question: the question.
@@ -51,7 +51,7 @@ def verdict(question: Question, answer: str) -> Verdict | None:
 
 
 def is_close(question: Question, choice: int) -> bool:
-    """Return whether a wrong choice is nearly as good as the best one."""
+    """Return whether a wrong choice is nearly as good as the best one, or the second best of many."""
     worth = question.worth
     if not worth:
         return False

@@ -1,4 +1,4 @@
-"""The lecturer's vote: sends the question of the open page's bet to the audience's phones."""
+"""The vote in a lecture: the lecturer sends the question from the current page's bet to the audience's phones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def note_bet(bet: Bet) -> None:
 
 
 def is_lecturer() -> bool:
-    """Return whether the browser sent a lecturer cookie, whose value the reverse proxy has already checked."""
+    """Return whether the browser sent a lecturer's cookie.
+
+    The cookie's value is not checked here. The vote endpoint checks it when the lecturer opens or closes a vote.
+    """
     return os.environ.get(LECTURER_COOKIE, "") in st.context.cookies
 
 

@@ -16,7 +16,7 @@ def change_lines(
 
     Args:
         trace: the trace of the sentence.
-        edits: the user's edits of attention rows.
+        edits: the user's edits to attention rows.
         changed: all changes as interventions, including erased words.
         prefix: token ids that the translation must start with; empty if the changed model writes everything.
         folder: the model's folder; None for the shipped model.
@@ -43,7 +43,7 @@ def change_lines(
 def _rows_code(edit: Edit, trace: Trace, erased: Interventions) -> str:
     """Return Python source for a dictionary of the attention rows that an edit sets.
 
-    In the source, an edit of all layers or all heads becomes a dict comprehension.
+    An edit that covers all layers or all heads becomes a dict comprehension.
     """
     layers, heads, _, _ = trace.attention(edit.kind).shape
     loops, place = "", []

@@ -29,7 +29,7 @@ def show_editor(reading: Reading, resolved: ResolvedEdits, translation: str) -> 
     Args:
         reading: the sentence and its model run.
         resolved: the user's changes as interventions.
-        translation: the changed model's translation; empty if there are no changes.
+        translation: the changed model's translation; empty if no attention row has been edited.
     """
     params = session.params(EditParams)
     kind, trace = params.kind, reading.trace
@@ -46,7 +46,10 @@ def show_editor(reading: Reading, resolved: ResolvedEdits, translation: str) -> 
 
 
 def show_changes(reading: Reading) -> None:
-    """Show the list of edits, each with a button that removes it. The heading says if the only edit is an example."""
+    """Show the list of edits, each with a button that removes it.
+
+    The heading says whether the only edit is an example.
+    """
     params, trace = session.params(EditParams), reading.trace
     edits = params.edits.edits
     anything = bool(edits or params.hidden_source or params.hidden_target)

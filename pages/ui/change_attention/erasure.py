@@ -27,7 +27,7 @@ EXPLANATIONS = {
 
 
 def show_erasing(reading: Reading, translation: str, *, words: bool) -> None:
-    """Show buttons that erase words of the sentence and the translation, and a control for how words are erased.
+    """Show buttons that erase words of the sentence and the translation, and a control that sets how words are erased.
 
     Args:
         reading: the sentence and its model run.

@@ -1,4 +1,4 @@
-"""The page's example: in every head, one word attends only to one other word, and this changes the translation."""
+"""The page's examples: edits that make one word attend only to another in every head, which changes the translation."""
 
 from itertools import permutations
 
@@ -20,16 +20,16 @@ from transformer.values.trace import Trace
 
 # The example for the app's first sentence: in every encoder head, "animal" attends only to "street".
 FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
-# A second example for the app's first sentence: in every cross-attention head, the step that
-# writes "es" attends only to "street".
+# A second example for the app's first sentence: in every cross-attention head, the step that writes "es" attends only
+# to "street".
 SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
-# Skip words of fewer than MIN_LETTERS letters, which rarely carry the meaning. Try at most MAX_TRIED pairs of words,
+# Skip words with fewer than MIN_LETTERS letters, which rarely carry the meaning. Try at most MAX_TRIED pairs of words,
 # because each pair needs a model run.
 MIN_LETTERS, MAX_TRIED = 4, 12
 
 
 def show_example(reading: Reading) -> None:
-    """Show a prominent button that applies the example; show nothing if no example changes the translation."""
+    """Show a prominent button that applies the example; show nothing if the sentence has no example."""
     edit = example(reading)
     if edit is None:
         return
@@ -46,7 +46,7 @@ def show_example(reading: Reading) -> None:
 
 
 def show_second_example(reading: Reading) -> None:
-    """Show a button for the cross-attention example, but only for the app's first sentence."""
+    """Show a button that applies the cross-attention example, but only for the app's first sentence."""
     if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
         st.button(
             "Another: make the step that writes *es* look at *street*",
@@ -59,7 +59,7 @@ def show_second_example(reading: Reading) -> None:
 
 
 def example(reading: Reading) -> Edit | None:
-    """Return the first edit that changes the translation of this sentence; None if no tried edit does."""
+    """Return the example for this sentence: the first edit that changes the translation; None if no tried edit does."""
     trace = reading.own
     if _is_first_sentence(reading):
         return FIRST
@@ -70,7 +70,10 @@ def example(reading: Reading) -> Edit | None:
 
 
 def is_example(edit: Edit, reading: Reading) -> bool:
-    """Return whether an edit is one of the page's examples. An edit of another form is rejected without a model run."""
+    """Return whether an edit is one of the page's examples.
+
+    Finding the first example may take model runs, so the form of the edit is checked first.
+    """
     form = (edit.kind, edit.layer, edit.head) == ("encoder", None, None) and [share for _, share in edit.shares] == [
         MAX_PERCENT
     ]
@@ -78,9 +81,9 @@ def is_example(edit: Edit, reading: Reading) -> bool:
 
 
 def candidates(trace: Trace) -> list[Edit]:
-    """Return edits to try, in text order. Each makes one word attend only to another, in every encoder head.
+    """Return the edits to try, in text order. Each makes one word attend only to another, in every encoder head.
 
-    Both words have at least `MIN_LETTERS` letters.
+    Both words have at least `MIN_LETTERS` letters. There are at most `MAX_TRIED` edits.
     """
     text = trace.source_text
     spans = [(group[0], group[-1]) for group in word_groups(trace.source_tokens, text)]
@@ -108,7 +111,7 @@ def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
 
 
 def _is_first_sentence(reading: Reading) -> bool:
-    """Return whether sentence, translation and tokens match those for which FIRST and SECOND were written."""
+    """Return whether the sentence, its translation and the tokens are those for which FIRST and SECOND were written."""
     trace = reading.own
     return (
         not reading.given

@@ -1,4 +1,4 @@
-"""Exports the page's numbers as CSV and JSON, with all facts that are needed to reproduce them."""
+"""Exports the page's numbers, with Python code and all facts that are needed to reproduce them."""
 
 from typing import Any
 
@@ -31,7 +31,8 @@ def show_repeat(reading: Reading, resolved: ResolvedEdits, continuation: Continu
 
 def python_code(reading: Reading, resolved: ResolvedEdits, continuation: Continuation) -> str:
     """Return Python code that prints the changed model's translation."""
-    # If the page chose the step, no prefix is needed: the changed model writes the same words up to this step.
+    # If the translation is the model's own and the page chose the step, no prefix is needed: up to this step, the
+    # changed model writes the same words.
     is_own = not reading.given and chosen_step(reading) is None
     prefix = () if is_own else tuple(token.id for token in reading.trace.predicted_tokens[: continuation.step])
     return change_lines(
@@ -42,7 +43,7 @@ def python_code(reading: Reading, resolved: ResolvedEdits, continuation: Continu
 def run_facts(reading: Reading, resolved: ResolvedEdits, continuation: Continuation) -> dict[str, Any]:
     """Return the facts that identify the model run: model, sentence, translations and changes.
 
-    Edits are written as in the URL. All positions and steps are 1-based.
+    Edits are written as in the URL. Positions and steps are 1-based, except in the Python code.
     """
     changed = resolved.interventions
     return {

@@ -1,4 +1,4 @@
-"""Applies and undoes changes: edits of attention rows, and erased words."""
+"""Applies and undoes changes: edits to attention rows, and the erasing of words."""
 
 from dataclasses import replace
 
@@ -62,6 +62,6 @@ def _sentence() -> tuple[str, str]:
 
 
 def _history() -> tuple[EditParams, ...]:
-    """Return earlier parameters, oldest first; empty if they belong to another sentence or translation."""
+    """Return the earlier parameters, oldest first; empty if they belong to another sentence or translation."""
     sentence, history = st.session_state.get(HISTORY, (None, ()))
     return history if sentence == _sentence() else ()

@@ -13,7 +13,7 @@ def edit_label(edit: Edit, trace: Trace) -> str:
 
 
 def edit_links(edit: Edit, trace: Trace) -> str:
-    """Return the word whose row an edit sets, and the words that it then attends to, such as: “it” → “street” 100%."""
+    """Return the word whose row an edit sets, and the words it then attends to, such as: “it” → “street” 100%."""
     source, target = trace.source_text, trace.target_text
     row_text, column_text = source if edit.kind == "encoder" else target, target if edit.kind == "decoder" else source
     row = quoted_span(trace.query_tokens(edit.kind), edit.rows, row_text)
@@ -25,7 +25,7 @@ def edit_links(edit: Edit, trace: Trace) -> str:
 
 
 def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> str:
-    """Return a description of all changes, for the caption of a saved figure."""
+    """Return a description of the edits and the words made invisible, for the caption of a saved figure."""
     parts = [edit_label(edit, trace) for edit in edits]
     for positions, tokens, text in (
         (() if params.left_out else params.hidden_source, trace.source_tokens, trace.source_text),
@@ -37,7 +37,7 @@ def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> s
 
 
 def quoted_span(tokens: tuple[Token, ...], span: Span, text: str) -> str:
-    """Return the text of a range of tokens in quotation marks.
+    """Return the text of a range of tokens in quotation marks; a position if the range starts after the last token.
 
     A text that occurs more than once gets a number, as on the buttons that erase words.
     """

@@ -21,7 +21,7 @@ COLUMNS = {"before": "as trained", "after": "changed"}
 
 
 def chosen_step(reading: Reading) -> int | None:
-    """Return the 0-based translation step that the user chose; None to let the page choose."""
+    """Return the 0-based translation step that the user chose; None if the page chooses the step."""
     step = session.params(EditParams).step
     return min(int(step), len(reading.trace.predicted_tokens)) - 1 if step else None
 
@@ -41,7 +41,8 @@ def show_next_word(reading: Reading, continuation: Continuation) -> None:
         key=preset(key, step if step in labels else ""),
         on_change=lambda: update_edits(step=st.session_state[key]),
         help="The words before this step stay as they are; the changed model writes the rest. Unless you choose a "
-        "step, the page picks the row that you changed, or the first step at which the most likely word changes.",
+        "step, the page picks the first one whose row you changed or whose most likely word changes. If there is none, "
+        "it picks the step whose word changes most in probability.",
     )
     tokenizer = reading.translator.tokenizer
     st.markdown(describe_next(continuation, tokenizer))
@@ -53,8 +54,8 @@ def show_next_word(reading: Reading, continuation: Continuation) -> None:
         "The sentence above and the saved table have the values.",
     )
     st.caption(
-        "Both models have read the same words before this step. Only the ten most likely tokens are stored; a missing "
-        "bar is smaller than all bars shown.",
+        "Both models have read the same words before this step. For each model, only the ten most likely tokens are "
+        "stored; a missing bar would be shorter than all bars of the same colour.",
         help=explain("token", "teacher forcing"),
     )
 
@@ -102,8 +103,7 @@ def next_table(continuation: Continuation, tokenizer: Vocabulary) -> pd.DataFram
 
 
 def step_table(continuation: Continuation) -> pd.DataFrame:
-    """Return a table with one row per translation step: the token, and its log-probability before and after the
-    changes.
+    """Return a table with one row per step: token, log-probability before and after the changes, and difference.
 
     Log-probabilities are in nats. The original and the changed model read the same translation.
     """

@@ -72,7 +72,7 @@ def show_outcome(reading: Reading, resolved: ResolvedEdits, continuation: Contin
 
 
 def hidden_words(trace: Trace, changed: Interventions) -> list[str]:
-    """Return the words of the sentence and the translation that have a hidden token, in quotation marks."""
+    """Return the words of the sentence and the translation that contain a hidden token, in quotation marks."""
     sides = (
         (changed.hidden_source, trace.source_tokens, trace.source_text),
         (changed.hidden_target, trace.target_tokens, trace.target_text),
@@ -86,7 +86,7 @@ def hidden_words(trace: Trace, changed: Interventions) -> list[str]:
 
 
 def describe_hidden(trace: Trace, changed: Interventions, translation: str) -> str:
-    """Return Markdown that names the hidden words and the words that are missing from the changed translation."""
+    """Return Markdown that names the hidden words and the words that the changed translation has lost."""
     kept_count, lost = count_kept_words(trace.target_text, translation)
     cost = (
         f"lost {', '.join(f'“{word}”' for word in lost)} and kept {kept_count} of its {kept_count + len(lost)} words"

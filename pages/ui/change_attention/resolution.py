@@ -9,17 +9,17 @@ from transformer.errors import InterventionError
 from transformer.values.interventions import Interventions, Row
 from transformer.values.trace import Trace
 
-UNREADABLE = "the URL contains a change that cannot be read. A valid one is encoder.5.2.8~7x75, with numbers from 1."
+UNREADABLE = "the URL contains a change that cannot be read. A valid one is encoder.5.2.8~7x75; its numbers start at 1."
 
 
 @dataclass(frozen=True)
 class ResolvedEdits:
-    """The user's valid edits as interventions, and messages about the invalid edits.
+    """The user's valid changes as interventions, and messages about the invalid ones.
 
     Attributes:
         edits: the edits that are valid for this sentence and model.
-        interventions: the interventions for the model run.
-        problems: one message per invalid edit.
+        interventions: the valid edits and erased words, for the model run.
+        problems: messages about invalid edits and about erased tokens that do not exist.
     """
 
     edits: EditList
@@ -42,7 +42,8 @@ def resolve(params: EditParams, trace: Trace) -> ResolvedEdits:
             (params.hidden_target, trace.target_tokens, "translation"),
         )
     )
-    # If erased words are left out, the model reads a shorter sentence, and no source token needs to be hidden.
+    # If erased words are left out, a separate run reads the shorter sentence. This run reads the full
+    # sentence, and no source token is hidden.
     erased = Interventions(hidden_source=() if params.left_out else source, hidden_target=target)
     attention: dict[Row, dict[int, float]] = {}
     valid_edits = []
@@ -113,7 +114,7 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
     for columns, percent in edit.shares:
         tokens = [column for column in visible_columns if columns[0] <= column <= columns[1]]
         if not tokens:
-            raise InterventionError(f"{edit}: row {row + 1} may not look at {_span_text(columns)}, which is masked.")
+            raise InterventionError(f"{edit}: row {row + 1} may not look at masked {_span_text(columns)}.")
         for column in tokens:
             cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(tokens)
     if sum(percent for _, percent in edit.shares) < MAX_PERCENT and len(cells) == len(visible_columns):
