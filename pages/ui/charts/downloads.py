@@ -24,7 +24,7 @@ def save_button(label: str, content: Callable[[], str | bytes], file: str, **opt
         label: the label of the button.
         content: returns the content of the file; called when the user clicks the button.
         file: the file name, whose extension is a key of `MEDIA`.
-        options: more options of `st.download_button`.
+        options: further options for `st.download_button`.
     """
     options = {"icon": ":material/download:", **options}
     st.download_button(label, content, file, MEDIA[file.rpartition(".")[2]], on_click="ignore", **options)
@@ -61,7 +61,7 @@ def save_tables(
 
 
 def show_lines(lines: str, key: str) -> None:
-    """Show Python code in an expander. It is rendered only while the expander is open, because highlighting is slow.
+    """Show Python code in an expander. The code is rendered only while the expander is open: highlighting it is slow.
 
     Args:
         lines: the Python code.

@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 import altair as alt
 import plotly.graph_objects as go
 
-# Font size in pixels of enlarged Plotly figures; 27 pixels are 20 points.
+# Font size in pixels of enlarged Plotly figures; 27 pixels are about 20 points.
 LARGE_TYPE = 27
-# Font size in pixels of enlarged Altair charts. assets/lecture/page.css then enlarges the page by a third.
+# Font size in pixels of enlarged Altair charts. assets/lecture/page.css then enlarges these charts by a third.
 VEGA_TYPE = 20.2
-# Enlarged labels may be LABEL_FACTOR times as long as before, up to MAX_LABEL_LENGTH pixels. Labels above a map are
-# limited to MAX_TOP_LABEL pixels, so that the first row of the map stays high on the screen.
+# An enlarged axis label may be LABEL_FACTOR times as long as the chart's own limit. Without such a limit, it may be
+# MAX_LABEL_LENGTH pixels long. Labels above a map are limited to MAX_TOP_LABEL pixels, so that the first row of the map
+# stays high on the screen.
 LABEL_FACTOR, MAX_LABEL_LENGTH, MAX_TOP_LABEL = 1.6, 640, 88
 TICKS = 6
 PLOTLY_HEIGHT = 660

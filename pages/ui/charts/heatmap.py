@@ -84,7 +84,7 @@ def heatmap(
     figure.update_yaxes(range=rows_shown, title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))
     figure.update_xaxes(range=columns_shown, title=titles[1], showgrid=False, zeroline=False, **_ticks(columns))
     if square:
-        # Shrink the axes to the map; otherwise they would extend beyond it.
+        # Shrink the axes to the size of the map; otherwise they would extend beyond it.
         figure.update_yaxes(scaleanchor="x", constrain="domain", constraintoward="top")
         figure.update_xaxes(constrain="domain", constraintoward="left")
         figure.update_layout(width=min(MAX_WIDTH, SQUARE_MARGIN + side * values.shape[1] / len(values)))
@@ -111,5 +111,5 @@ def _ticks(labels: Sequence[str] | None) -> dict[str, Any]:
 def plotly_label(label: str) -> str:
     """Truncate a label to LONGEST_LABEL characters, and escape markup that Plotly would parse."""
     short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
-    # Plotly typesets text between dollar signs if MathJax is loaded.
+    # Plotly typesets text between dollar signs as a formula if MathJax is loaded.
     return html.escape(short, quote=False).replace("$", "&#36;")

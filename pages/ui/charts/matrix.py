@@ -208,7 +208,7 @@ def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: A
     Args:
         name: the name of the parameter.
         labels: one label per position; a sequence of strings is a multi-line label.
-        options: more options of `altair.Axis`.
+        options: further options for `altair.Axis`.
     """
     return label_axis(name, len(labels), **options), alt.param(name=name, value=list(labels))
 
@@ -216,12 +216,12 @@ def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: A
 def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
     """Return an axis with positions 1 to `count` and labels from a Vega parameter.
 
-    A Vega parameter accepts any text. A Vega expression rejects reserved words, even inside strings.
+    A Vega parameter may contain any text. A Vega expression rejects reserved words, even inside strings.
 
     Args:
         name: the name of the parameter.
         count: the number of positions.
-        options: more options of `altair.Axis`.
+        options: further options for `altair.Axis`.
     """
     places = {"labelExpr": f"{name}[datum.value - 1]", "values": list(range(1, count + 1))}
     return alt.Axis(**{**AXIS, **places, "labelLimit": 90, **options})

@@ -1,4 +1,4 @@
-"""Colours for charts with several series, and line charts that compare orders with random ones. Pure functions."""
+"""Colours of series, and line charts that compare removal orders with random orders. Pure functions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ def series_colour(column: str, colours: Mapping[str, str], *, title: str | None 
         column: the column that names the series.
         colours: each series' colour, by name, in the order of the legend.
         title: the title of the legend.
-        legend: further options of the legend.
+        legend: further options for the legend.
     """
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return alt.Color(f"{column}:N", scale=scale, legend=alt.Legend(title=title, **{**LEGEND, **legend}))
@@ -27,13 +27,15 @@ def series_colour(column: str, colours: Mapping[str, str], *, title: str | None 
 def against_random(
     table: pd.DataFrame, step: str, colours: Mapping[str, str], *, title: str, unit: str, point: bool = False
 ) -> alt.LayerChart:
-    """Return a line chart of some removal orders, with a band for the range of the random orders.
+    """Return a line chart of removal orders, with a band for the range of the random orders.
+
+    A dashed line shows the mean of the random orders.
 
     Args:
         table: one row per order and step, with the columns order, value, and `step`.
         step: the name of the column that counts the removed items, for the horizontal axis.
-        colours: the colour of each order with a line, by name; orders without a colour are random.
-        title, unit: titles of the horizontal and of the vertical axis.
+        colours: the colour of each order that gets its own line, by name; all other orders are random.
+        title, unit: the titles of the horizontal and the vertical axis.
         point: whether to mark each step on the lines.
     """
     named = table["order"].isin(list(colours))

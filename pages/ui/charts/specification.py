@@ -1,7 +1,8 @@
 """Builds Vega-Lite specifications faster than Altair does, with cached chart templates and without validation.
 
-Altair builds each template once; each sentence only fills in the values. Building a two-layer chart with Altair takes
-15 ms, longer than the rest of a page, and validation takes another 15 ms. Tests validate the charts instead.
+Altair builds each template once; for each sentence, only the values are filled in. Building a two-layer chart with
+Altair takes 15 ms, longer than the rest of a page, and validating the chart takes another 15 ms. Tests validate the
+charts instead.
 """
 
 import json
@@ -35,13 +36,13 @@ class CompiledChart:
 
 @dataclass(frozen=True, eq=False)
 class FilledChart:
-    """A cached chart template and the values to fill in. Streamlit renders it like an Altair chart.
+    """A cached chart template and the values to fill in; Streamlit renders the filled chart like an Altair chart.
 
     Attributes:
         form: builds the template, without values: a chart or layered chart in which tables are `altair.NamedData`.
         shape: the arguments of `form`, on which the template depends.
         tables: the tables to fill in, by name in the template.
-        labels: the axis labels to fill in, by name of the Vega parameter.
+        labels: the axis labels to fill in, by the name of their Vega parameter.
         large: whether to enlarge the chart for lecture mode.
     """
 

@@ -20,7 +20,7 @@ MINUS_INFINITY = "−∞"
 # Maximum number of columns that fit on a projector.
 MAX_COLUMNS = 7
 # A table uses up to MAX_DIGITS decimal places, so that the smallest number does not look like 0. Even smaller numbers
-# are shown in scientific notation. In a large table, their whole column is.
+# are shown in scientific notation; in a table with more than MAX_TYPESET cells, so is the rest of their column.
 MAX_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
 # Maximum number of cells in a table with true minus signs; formatting a larger table cell by cell would be slow.
@@ -92,9 +92,9 @@ def show_table(
     height: int | Literal["auto"] = "auto",
     wrapped: Mapping[str, int] | None = None,
 ) -> None:
-    """Show a table in which numbers have a true minus sign and sort by value.
+    """Show a table in which numbers sort by value and, unless it is large, have a true minus sign.
 
-    Saved files use a hyphen as minus sign, which programs can read.
+    Saved files use a hyphen as the minus sign, which programs can read.
 
     Args:
         table: the table.
@@ -125,8 +125,8 @@ def show_table(
         else:
             continue
         if table.size <= MAX_TYPESET and (tiny or (column < 0).any()):
-            # Format each number separately: a column-wide scientific notation would show −0,
-            # or 9.9558e−01 beside a tiny number.
+            # Format each number separately: one format for the whole column could show −0, or 9.9558e−01 beside a
+            # tiny number.
             typeset_columns[str(name)] = partial(typeset, form=digits if column.dtype.kind == "f" else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
@@ -155,7 +155,7 @@ def draw_table(
     file: str = "",
     **options: Any,
 ) -> None:
-    """Show a table and a button that saves it as CSV. The app shows all tables with this function.
+    """Show a table and a button that saves it as CSV. The app calls `st.dataframe` only in this function.
 
     Cells that are copied from a table, or saved by Streamlit's own button, could contain text that a spreadsheet runs
     as a formula. `client.disableDataExport` disables copying and Streamlit's button. The button shown here escapes
@@ -167,7 +167,7 @@ def draw_table(
         shown: a styled version of the table to show.
         width: "stretch", or "content" for the width of the content.
         file: the file name without extension; derived from the key if empty.
-        options: more options of `st.dataframe`.
+        options: further options for `st.dataframe`.
     """
     with st.container(gap="xxsmall", width=width):
         st.dataframe(visible_cells(table) if shown is None else shown, key=key, hide_index=True, width=width, **options)
@@ -215,7 +215,7 @@ def _large_cell(value: object, digits: int) -> str:
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
     """Return the row height in pixels for the longest text, up to `MAX_LINES` lines.
 
-    Streamlit does not wrap text in rows that are lower than `MIN_WRAPPED_HEIGHT`.
+    Streamlit does not wrap text in rows with a height below `MIN_WRAPPED_HEIGHT`.
     """
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
     return max(MIN_WRAPPED_HEIGHT, LINE * min(lines, MAX_LINES) + LINE_MARGIN)

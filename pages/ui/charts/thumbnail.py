@@ -22,8 +22,8 @@ def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) 
 
     Args:
         values: the matrix, [R, C]; non-finite values are shown as masked.
-        share: whether the colour scale runs from 0 to 1; if False, it is centred on 0 and ends at the largest
-            magnitude.
+        share: whether the colour scale runs from 0 to 1; if False, it is centred on 0 and extends to the largest
+            magnitude on both sides.
         square: whether cells are square.
     """
     colours = _colours(values, share=share)

@@ -26,7 +26,7 @@ from transformer.values.trace import Kind
 
 
 def show_across_layers(reading: MapReading, kind: Kind) -> None:
-    """Show three maps of one word's attention, with one row per layer: one head, the mean of all heads, and the
+    """Show three maps of one word's attention, with one row per layer: one head, the mean of all heads, and their
     maximum.
 
     Unless the user has chosen a word, the maps show the word at the start of the chosen head's strongest link.
@@ -115,7 +115,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
     prose("compare_layers_heads", describe_where(kind, rows, mask[0], labels, row, columns), reading.maps)
     st.caption(
         "In the first two maps, each row sums to 1. In the third map, each cell shows the largest weight of any head "
-        "in that layer; the number in the cell names this head. Click a cell of the third map to open its head."
+        "in the layer, and that head's number. Click a cell of the third map to open its head."
     )
     show_numbers(_table(maps, largest, mask, columns), "compare_layers_numbers", digits=4)
 

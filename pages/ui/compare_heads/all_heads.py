@@ -50,7 +50,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     Args:
         reading: the text and its attention maps.
         controls: the container for the control that chooses the metric.
-        also: additional names of heads, based on their attention in random patterns.
+        also: additional names of heads, based on their attention while the model reads random patterns.
     """
     translator, had = reading.translator, reading.trace.kinds
     many = model_record(STATISTICS, translator) if translator else None
@@ -95,7 +95,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
             else:
                 st.caption("This measurement is not defined for this kind of attention or for this sentence.")
     st.caption(
-        f"{meanings[metric]} Click a cell of a map to open that head; by keyboard, use the table below.",
+        f"{meanings[metric]} Click a cell of a map to open its head; with a keyboard, use the table below.",
         help=explain("attention sink", "entropy", "log-probability", "nats"),
     )
     _table(here, many, worth, reading, also)
@@ -116,7 +116,7 @@ class Highest:
 
 
 def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
-    """Return the head with the highest value of a metric, over all attention kinds; None if no kind has the metric."""
+    """Return the head with the highest value of a metric, over all attention kinds; None if no kind has values."""
     candidates = []
     for kind, metrics in here.items():
         values = metrics.values.get(name)
@@ -130,7 +130,8 @@ def describe_importance(worth: ImportanceStatistics) -> str:
     """Return text that explains how head importance was measured."""
     return (
         "How the log-probability of the model's own translation changes when only this head is off, averaged over "
-        f"{worth.sentences} other sentences. A negative number means that the translation is less likely without it."
+        f"{worth.sentences} other sentences. A negative number means that the translation is less likely without the "
+        "head."
     )
 
 
@@ -188,7 +189,7 @@ def _table(
 
 
 def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
-    """Describe how the metrics were measured over many sentences; if they were not, show buttons that measure them."""
+    """Describe how head importance was measured, and show a button for each measurement that is missing."""
     if not many:
         offer_measurement(
             STATISTICS,
@@ -228,7 +229,7 @@ def _show_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
             f"- **{', '.join(NAMES.values())}**: when the model reads random patterns twice, more than {THRESHOLD:.0%} "
             "of the head's attention, on average, is on the place that the name describes (Olsson et al. 2022)."
         )
-    st.markdown(f"Heads with nothing to do park {sinks}\n\n" + "\n".join(rules))
+    st.markdown(f"Heads with nothing to do park their attention {sinks}\n\n" + "\n".join(rules))
 
 
 def _statistics(translator: Translator, sentences: Iterable[str]) -> Statistics:

@@ -79,7 +79,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
 
 
 def name_places(points: np.ndarray) -> list[str]:
-    """For each point, return the first key of LABEL_OFFSETS at which its name overlaps nothing; "" if there is none.
+    """For each point, return the first key of LABEL_OFFSETS at which its name overlaps nothing; "" if no key fits.
 
     Args:
         points: the points in pixels, y downwards: [N, 2].

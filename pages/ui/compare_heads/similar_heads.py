@@ -29,14 +29,15 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
     distances = head_distances(weights)
     plane = classical_mds(distances)
     st.markdown(
-        "Two heads are close if their rows are alike: their distance is the mean Jensen-Shannon divergence of their "
-        f"rows, from 0 to ln 2 = {np.log(2):.3f} nats. Two dimensions can show only {plane.shown:.0%} of these "
-        "distances, so heads that look close may still be far apart. The tree below shows the exact distances.",
+        "Two heads are close if their rows are alike: the distance between them is the mean Jensen-Shannon divergence "
+        f"of their rows, from 0 to ln 2 = {np.log(2):.3f} nats. A plane can show only {plane.shown:.0%} of the "
+        "variation in these distances, so heads that look close may still be far apart. The tree below uses the exact "
+        "distances.",
         help=explain("Jensen-Shannon divergence", "nats"),
     )
     st.caption(
-        "Click a point to open its head, or choose the head here. Where points are close together, names are left out; "
-        "hover over a point to see its name."
+        "Click a point to open its head, or choose a head in the boxes below. Where points are close together, names "
+        "are left out; hover over a point to see its name."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice = pick_head(reading, kind, CompareParams.PREFIX)

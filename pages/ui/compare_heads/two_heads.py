@@ -75,7 +75,7 @@ class ComparedModel:
 
 
 def compared_translator(model: Translator) -> ComparedModel:
-    """Return a translator for the comparison; the user's text is the sentence that all pages share."""
+    """Return a translator as a `ComparedModel`; the user's text is the sentence that all pages share."""
 
     def written(trace: Trace) -> str:
         language = model.languages.for_codes(split_code(trace.source_text, model.tokenizer.codes)[0]).target
@@ -164,7 +164,7 @@ def _compare(model: ComparedModel, *texts: str) -> None:
 
 
 def _show_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
-    """Describe how the translation and the chosen head differ between the two texts."""
+    """Describe how the translation and the chosen head's attention differ between the two texts."""
     (a, b), (first, second) = traces.values(), pins.values()
     if a.source_text == b.source_text:
         return
