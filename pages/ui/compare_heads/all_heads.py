@@ -247,7 +247,7 @@ def head_table(
     Args:
         here: the metrics of this sentence, by attention kind.
         many: the mean metrics over many sentences; None if unknown.
-        worth: the head importance with a 95% confidence interval; None if unknown.
+        worth: each head's importance, with a 95% confidence interval; None if unknown.
         also: additional names of heads, by 0-based layer and head.
     """
     rows = []

@@ -9,8 +9,8 @@ from pages.ui.heads.kinds import HeadMaps, open_head
 from transformer.values.trace import Kind
 
 # Streamlit's own table can select either rows or cells. A row is selected only by a click in a narrow column of
-# checkboxes. A cell is selected whenever it gets the focus, so a keyboard user could not move
-# through the table without opening heads.
+# checkboxes. A cell is selected whenever it gets the focus, so a keyboard user could not move through the
+# table without opening heads.
 draw_table = component("head_table/head_table")
 
 
