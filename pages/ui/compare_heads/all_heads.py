@@ -165,7 +165,7 @@ def _table(
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
             "**All measurements of all heads.** Click a row to open its head. Click a column name to sort the table. "
-            + "".join(f"Means are over {count} sentences." for count in sorted(over)),
+            + " ".join(f"Means are over {count} sentences." for count in sorted(over)),
             width="stretch",
         )
         named_only = st.toggle("Only heads with a name", **bind(CompareParams, "named"))
