@@ -17,9 +17,10 @@ class Attention(NamedTuple):
     """Result of scaled dot-product attention.
 
     Attributes:
-        scores: Q K^T / sqrt(K), with biases and before the mask, [..., T, S]; rows are queries, columns are keys.
+        scores: queries times keys divided by sqrt(K), with position biases, before the mask, [..., T, S]. Rows are
+            queries, and columns are keys.
         weights: softmax of each row's scores over the allowed cells, before dropout, [..., T, S].
-        output: weights times values, [..., T, K].
+        output: the weights, after dropout, times the values, [..., T, K].
     """
 
     scores: Tensor
@@ -55,7 +56,9 @@ def scaled_dot_product_attention(
     relative: RelativePositions | None = None,
     hooks: Hooks = NO_HOOKS,
 ) -> Attention:
-    """Compute softmax(Q K^T / sqrt(K)) V ("Attention Is All You Need", section 3.2.1, equation 1).
+    """Compute softmax(Q K^T / sqrt(d_k)) V ("Attention Is All You Need", section 3.2.1, equation 1).
+
+    In the shapes below, the head width d_k is called K.
 
     Args:
         query: queries Q, [..., T, K].
@@ -76,10 +79,10 @@ def scaled_dot_product_attention(
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext, *, dropout: float) -> Tensor:
-    """Return the output of `scaled_dot_product_attention`, computed by torch's fused kernel if possible and faster.
+    """Return the output of `scaled_dot_product_attention`. Use torch's fused kernel where it is possible and faster.
 
-    The kernel returns neither scores nor weights, so it is not used if these are changed or recorded, or if positions
-    are relative. It is not used for training on a CPU either, because its backward pass is slower there.
+    The kernel gives no access to scores and weights, so it is not used if they are changed or recorded. It is not used
+    with relative positions either, nor for training on a CPU, where its backward pass is slower.
     """
     mask, relative, hooks = context
     query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)
@@ -99,8 +102,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
         mask: bool, broadcastable to `scores`; True if the query can see the key. None allows everything.
 
     Returns:
-        Weights [..., T, S]: every row sums to 1 and masked cells are exactly 0. A row without an allowed cell is all 0
-        instead of NaN.
+        Weights [..., T, S]: masked cells are exactly 0, and every row with an allowed cell sums to 1. A row without an
+        allowed cell is all 0 instead of NaN.
     """
     if mask is None:
         return scores.softmax(dim=-1)
@@ -112,9 +115,9 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Base of self- and cross-attention: the heads and their projections ("Attention Is All You Need", section 3.2.2).
+    """Base class of self-attention and cross-attention ("Attention Is All You Need", section 3.2.2).
 
-    Each head has its own queries, keys and values, which are projections of the input.
+    Each head has its own projections to queries, keys and values.
 
     Args:
         d_model: width D.
@@ -149,7 +152,7 @@ class MultiHeadAttention(nn.Module):
         return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """Split N concatenated projections x [B, T, N D] by head, to [B, N H, T, K]."""
+        """Split N concatenated projections x [B, T, N D] into heads, [B, N H, T, K]."""
         x = x.view(*x.shape[:2], -1, self.width)  # [B, T, N D] -> [B, T, N H, K]
         return x.transpose(1, 2)  # -> [B, N H, T, K]
 
@@ -159,7 +162,7 @@ class MultiHeadAttention(nn.Module):
 
 
 class SelfAttention(MultiHeadAttention):
-    """Multi-head attention of a text to itself."""
+    """Multi-head attention from a text to itself."""
 
     def forward(self, x: Tensor, context: AttentionContext = NO_CONTEXT, cache: LayerCache | None = None) -> Tensor:
         """Compute attention from T positions to themselves and to the P earlier positions in the cache.
@@ -193,7 +196,7 @@ class SelfAttention(MultiHeadAttention):
 class CrossAttention(MultiHeadAttention):
     """Multi-head attention to another text ("Attention Is All You Need", section 3.2.3).
 
-    The other text's keys and values are projected only once.
+    The other text's keys and values are computed once and used at every decoding step.
     """
 
     def forward(self, x: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT) -> Tensor:

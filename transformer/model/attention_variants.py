@@ -1,7 +1,7 @@
-"""Self-attention of language models for long texts: local and memory-compressed attention (Liu et al. 2018).
+"""Self-attention for language models that read long texts: local and memory-compressed attention (Liu et al. 2018).
 
-Source: "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3. Both variants use the same queries, keys,
-values and key-value cache as full attention.
+Source: "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3. Both variants compute queries, keys
+and values, and cache keys and values, in the same way as full attention.
 """
 
 import torch
@@ -63,7 +63,7 @@ def masked_self_attention(config: TransformerConfig) -> SelfAttention:
 def self_attention_mask(
     config: TransformerConfig, edits: Edits, queries: int, start: int, device: torch.device
 ) -> Tensor | None:
-    """Return the mask of masked self-attention for `queries` positions that follow `start` earlier ones.
+    """Return the mask for `queries` positions of a decoder that follow `start` earlier ones; None allows everything.
 
     Raises:
         InterventionError: the edits change attention, but the model has local or compressed attention.
@@ -77,7 +77,7 @@ def self_attention_mask(
     if config.attention == "compressed":
         return compressed_mask(start + queries, config.stride, device=device)[start:]
     keys = start + queries
-    # A single query comes after all keys, so it needs no causal mask. Create the mask on the device, because every
-    # training step needs one.
+    # A single query is at the last position and may see all keys, so it needs no causal mask. Create the mask on the
+    # device, because every training step needs one.
     causal = edits.lift(causal_mask(keys, device=device)[start:]) if queries > 1 else None
     return intersect(causal, edits.mask("decoder", queries, keys, device, start=start))

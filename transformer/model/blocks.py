@@ -39,11 +39,11 @@ class Blocks:
 
     @property
     def width(self) -> int:
-        """Number W of positions in each block: `size`, or the number of positions so far if there is only one block."""
+        """Number W of positions per block: `size`, or fewer if there is only one block and it is not full yet."""
         return self.size if self.count > 1 else self.start + self.queries - self.first
 
     def mask(self, device: torch.device) -> Tensor | None:
-        """Return the mask within a block, bool [queries, W]; None allows everything."""
+        """Return the mask within a block, bool [W, W], or [T, W] if there is only one block; None allows everything."""
         if self.count == 1:
             return causal_mask(self.width, device=device)[self.width - self.queries :] if self.queries > 1 else None
         return causal_mask(self.width, device=device)
@@ -53,7 +53,7 @@ class Blocks:
         return query if self.count == 1 else self._split(query, self.start - self.first)
 
     def split_keys_and_values(self, keys_and_values: KeysAndValues) -> KeysAndValues:
-        """Split the keys and values of all positions so far, [B, 2H, S, K], into blocks [B N, 2H, W, K]."""
+        """Split keys and values [B, 2H, S, K], without the positions before `first`, into blocks [B N, 2H, W, K]."""
         joined = keys_and_values.joined[:, :, self.first :]
         return KeysAndValues(joined if self.count == 1 else self._split(joined))
 
@@ -80,7 +80,8 @@ class Blocks:
     def _split(self, x: Tensor, before: int = 0) -> Tensor:
         """Split x [B, H, T, K] into blocks [B N, H, W, K], padded with zeros.
 
-        No query sees padded keys, because they come after all real keys. `join` removes the outputs of padded queries.
+        No real query sees the keys of padding, because they come after all real keys. `join` removes the outputs
+        of padding.
         """
         after = self.count * self.width - before - x.shape[2]
         blocks = F.pad(x, (0, 0, before, after)).unflatten(2, (self.count, self.width))  # -> [B, H, N, W, K]

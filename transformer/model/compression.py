@@ -7,10 +7,10 @@ from transformer.model.kv_cache import KeysAndValues
 
 
 class Compression(nn.Module):
-    """Merges every `stride` keys into one key, and every `stride` values into one value.
+    """Merges each group of `stride` consecutive keys into one key, and each group of values into one value.
 
     Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3, "memory-compressed attention",
-    uses a convolution with kernel width 3 and stride 3. The paper does not say whether the convolution mixes heads.
+    use a convolution with kernel width 3 and stride 3. The paper does not say whether the convolution mixes heads.
     This class uses separate kernels for each head, so heads do not mix.
 
     Args:

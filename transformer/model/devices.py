@@ -16,7 +16,7 @@ def available_devices() -> tuple[str, ...]:
 
 
 def chosen_device(name: str | None) -> str:
-    """Return the device with the given name, or the fastest one if the name is None.
+    """Return the device with the given name, or the fastest device if the name is None.
 
     Raises:
         DeviceError: this machine does not have the device.
@@ -38,7 +38,7 @@ def _works(device: str) -> bool:
 
 
 def use_one_thread() -> None:
-    """Make torch use a single CPU thread in this process, for a server whose other work needs the cores.
+    """Make torch use a single CPU thread in this process, so that other threads and processes can use the cores.
 
     Threads that share an operation wait for the slowest thread. On two busy cores, a sentence takes twenty times as
     long with two threads as with one.
@@ -48,7 +48,7 @@ def use_one_thread() -> None:
 
 @contextmanager
 def device_errors_explained(device: str) -> Iterator[None]:
-    """Context manager that converts device failures to errors that say what to do.
+    """Context manager that converts device failures into errors that say what to do.
 
     Raises:
         DeviceError: the device ran out of memory or stopped responding.
@@ -61,7 +61,8 @@ def device_errors_explained(device: str) -> Iterator[None]:
             raise DeviceError(
                 f"The device {device} has too little free memory. Shorten the text, or choose the device cpu."
             ) from error
-        # The GPU was unplugged, reset or taken away by its driver. Older kernels report this only in the message.
+        # The GPU was unplugged, reset or taken away by its driver. Some kernels then raise a plain RuntimeError,
+        # which only the message identifies.
         if isinstance(error, torch.AcceleratorError) or "cuda error" in str(error).lower():
             raise DeviceError(
                 f"The device {device} no longer responds ({str(error).splitlines()[0]}). Choose the device cpu, or "

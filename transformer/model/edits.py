@@ -1,4 +1,4 @@
-"""Converts a batch's interventions to tensors that change each text's attention and residual stream."""
+"""Converts the interventions for a batch of texts into changes to the values that the model computes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Place, has_heads
 from transformer.values.sites import HookFunctions, check_sites
 
-# A tensor [B, L, H, ...] for each attention kind.
 ByKind = Mapping[Kind, Tensor]
 # One text's patches: each place to overwrite, and the vector that replaces its value.
 Patches = tuple[tuple[Place, Tensor], ...]
@@ -26,11 +25,11 @@ class Replacement(Protocol):
     """Interface of objects that compute the replacement values for a run with interventions."""
 
     def __call__(self, interventions: Interventions) -> ByKind:
-        """Return replacement outputs for every head by attention kind, [L, H, 1 or P, K], for at most P positions."""
+        """Return all heads' replacement outputs by kind: [L, H, P, K] for P positions, or [L, H, 1, K] for all."""
         ...
 
     def patches(self, interventions: Interventions) -> Patches:
-        """Return each patched place and its vector: [K] for a head's output, [S] for a row of weights, else [D]."""
+        """Return the patched places and their vectors: [K] for head outputs, [S] for rows of weights, [D] otherwise."""
         ...
 
 
@@ -39,11 +38,12 @@ class Edits:
     """Changes to a model's values for a batch of texts; created by `edits_of`.
 
     Attributes:
-        interventions: the interventions of each of the B texts; empty if no text has any.
-        gates, sharpness: as in `OutputsEdit` and `WeightsEdit`, by kind, [B, L, H]; absent if all are 1.
-        offsets: as in `OutputsEdit`, by kind, [B, L, H, 1 or P, K]; absent if all are 0.
-        positions: whether the positional encoding is added; the same for every text.
-        patches: the patches of each of the B texts; empty if no text has any.
+        interventions: the interventions for each of the B texts; empty if no text has any.
+        gates, sharpness: as in `OutputsEdit` and `WeightsEdit`, by kind, [B, L, H]; a kind whose values are all 1
+            is absent.
+        offsets: as in `OutputsEdit`, by kind, [B, L, H, 1 or P, K]; a kind whose values are all 0 is absent.
+        positions: whether the positional encoding is applied; the same for every text.
+        patches: the patches for each of the B texts; empty if no text has any.
         hooks: functions by site, or by site and layer. They receive the whole batch's values after all other changes.
 
     Raises:
@@ -91,7 +91,7 @@ class Edits:
         )
 
     def at(self, kind: Kind, name: str, layer: int, *, start: int = 0) -> SiteEdit | None:
-        """Return the edit of a layer's value at one site, for positions from `start` on; None for no change.
+        """Return the edit to a layer's value at one site, for positions from `start` on; None for no change.
 
         Args:
             kind, name: the two parts of the site's name.
@@ -105,9 +105,9 @@ class Edits:
         return edit
 
     def mask(self, kind: Kind, queries: int, keys: int, device: torch.device, *, start: int = 0) -> Tensor | None:
-        """Return the mask of the hidden tokens, bool [B, 1, queries, keys]; None if no token is hidden.
+        """Return a mask that is False for hidden tokens, bool [B, 1, queries, keys]; None if no token is hidden.
 
-        The arguments are as in `Interventions.visible`; the mask is created on `device`.
+        The arguments are as in `Interventions.visible`. The returned mask is on `device`.
         """
         masks = [each.not_hidden(kind, queries, keys, start=start) for each in self.interventions]
         if all(mask.all() for mask in masks):
@@ -115,14 +115,18 @@ class Edits:
         return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
 
     def lift(self, causal: Tensor) -> Tensor | None:
-        """Return the causal mask [T, S], or all True for texts that switch it off; None if no text needs the mask."""
+        """Return the causal mask [T, S], or None if every text switches it off.
+
+        If only some texts switch it off, the mask is [B, 1, T, S] and all True for these texts.
+        """
         off = [not each.decoder_mask for each in self.interventions]
         if not any(off):
             return causal
         return None if all(off) else causal | torch.tensor(off, device=causal.device)[:, None, None, None]
 
     def _of_interventions(self, kind: Kind, name: str, layer: int, start: int) -> SiteEdit | None:
-        # Patches of the residual stream specify a depth: 0 for the embeddings, l for the stream after l layers.
+        # Patches of the residual stream specify a depth instead of a layer: 0 for the embeddings, l for the stream
+        # after l layers.
         stream = name in ("embedding", "residual")
         patches = self._patches_at(f"{kind}.residual" if stream else f"{kind}.{name}", layer + stream)
         if name == "weights":
@@ -168,12 +172,12 @@ def edits_of(
     device: torch.device | str | None = None,
     hooks: HookFunctions | None = None,
 ) -> Edits:
-    """Convert the interventions of a batch of texts to tensors.
+    """Convert the interventions for a batch of texts into edits.
 
     Args:
-        interventions: one per text.
+        interventions: one `Interventions` object per text.
         config: configuration of the model.
-        replacement: object that computes the outputs for the modes "mean" and "resample", and the patches' vectors.
+        replacement: object that computes the outputs for the modes "mean" and "resample", and the vectors of patches.
         device: device of the model.
         hooks: as in `Edits`.
 

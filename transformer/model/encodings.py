@@ -1,7 +1,7 @@
-"""The kinds of positional encoding, in numpy float64: vectors added to the embeddings, or effects in self-attention.
+"""The kinds of positional encoding, in numpy float64: vectors added to the embeddings, or effects on self-attention.
 
-`transformer.model.positions` does the same in torch. To add a kind, add a class here and a name in
-`transformer.config.Positions`.
+`transformer.model.positions` applies the encodings in torch. To add a kind, add a class and an entry in `ENCODINGS`
+here, and a name in `transformer.config.Positions`.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,8 @@ class Encoding:
 
     Attributes:
         formula: formula of the encoding, in LaTeX.
-        learned: whether the vectors are parameters; each stack then has them as "positions.table" [max_positions, D].
+        learned: whether the vectors are parameters. The parameters of the two stacks are "source_positions.table" and
+            "target_positions.table", [max_positions, D].
     """
 
     formula = ""
@@ -49,7 +50,7 @@ class Encoding:
         return None
 
     def slopes(self, heads: int) -> np.ndarray | None:
-        """Return each head's slope [H], the decrease of a score per position of distance; None for no biases."""
+        """Return each head's slope [H], the decrease in a score per position of distance; None for no biases."""
         return None
 
     def angles(self, length: int, d_head: int) -> np.ndarray | None:
@@ -64,7 +65,7 @@ class Sinusoids(Encoding):
     """Sinusoidal encoding ("Attention Is All You Need", section 3.5).
 
     Args:
-        halves: whether all sines come first, then all cosines, instead of sin, cos, sin, cos.
+        halves: whether all sines come before all cosines. Otherwise, sines and cosines alternate.
     """
 
     def __init__(self, *, halves: bool = False) -> None:
@@ -97,7 +98,7 @@ class Learned(Encoding):
 
 
 class LinearBiases(Encoding):
-    """ALiBi: biases on the scores that grow with the distance (`transformer.model.linear_biases`)."""
+    """ALiBi: biases that lower the scores in proportion to the distance (`transformer.model.linear_biases`)."""
 
     formula = r"-m_h \left|i - j\right|"
 
@@ -109,7 +110,8 @@ class Rotary(Encoding):
     """Rotates queries and keys by angles that grow with the position (Su et al. 2021, "RoFormer: Enhanced Transformer
     with Rotary Position Embedding", section 3.2.2, equation 15).
 
-    The dot product of a query and a key then depends only on the distance between their positions.
+    The dot product of a query and a key then depends on the difference between their positions, not on the positions
+    themselves.
     """
 
     formula = r"R_p: \; (x_{2i}, x_{2i+1}) \text{ turned by } p \cdot 10000^{-2i/K}"

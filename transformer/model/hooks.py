@@ -1,6 +1,7 @@
 """Changes and records the values that a model run computes, at named sites.
 
-Each model run receives its hooks as an argument. torch's own hooks stay on the modules, which several users share.
+Each model run receives its hooks as an argument. torch's own hooks would be stored on the modules, which several
+users share.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from transformer.values.kinds import Kind, Stack
 
 
 class Hooks:
-    """Changes and records the values of one layer in one model run. The layer calls `at` for every value it computes.
+    """Changes and records the values of one layer in one model run. The layer calls `at` with the value at each site.
 
     Args:
-        edits, record: the model run's edits and recorder; None for `record` records nothing.
+        edits, record: the model run's edits and recorder; if `record` is None, nothing is recorded.
         kind: the stack or the attention kind.
         layer: index of the layer; -1 outside the layers.
         start: position of the first token in the model run.

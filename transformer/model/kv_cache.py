@@ -11,8 +11,9 @@ from torch import Tensor
 
 from transformer.model.edits import Edits
 
-# A buffer grows by this many positions. The allocator reuses freed tensors if they have few different sizes. A tensor
-# that grew by one position per step would need new memory from the operating system each time.
+# A buffer's size is rounded up to a multiple of this many positions. The allocator reuses freed tensors if they have
+# few different sizes. A tensor that grew by one position per step would need new memory from the operating system each
+# time.
 BLOCK = 16
 
 
@@ -61,11 +62,12 @@ class KeysAndValues:
     def append(self, other: KeysAndValues) -> KeysAndValues:
         """Return these keys and values followed by those of `other`.
 
-        Not for runs that need gradients, because the method may write in place.
+        Do not use the method in a run that needs gradients, because it may write in place.
         """
         length, more = self.joined.size(2), other.joined.size(2)
         buffer = self._buffer
-        # Several hypotheses can continue the same cache. Only the first one may write into the shared buffer.
+        # Several hypotheses can continue the same cache. Only the first one to do so may write into the shared
+        # buffer.
         if buffer is None or buffer.filled != length or buffer.size < length + more:
             buffer = Buffer(self.joined, len(self.joined), length + more)
             buffer.append(self.joined)
@@ -74,7 +76,7 @@ class KeysAndValues:
     def select(self, indices: Tensor) -> KeysAndValues:
         """Return the keys and values of the texts with these indices [B'] in the batch, in that order.
 
-        Indices may repeat. Not for runs that need gradients, because the method writes into a buffer.
+        Indices may repeat. Do not use the method in a run that needs gradients, because it may write into a buffer.
         """
         # Use `index_select`, because indexing with `joined[indices]` takes five times as long.
         if self._buffer is None:
@@ -87,7 +89,7 @@ class KeysAndValues:
         return KeysAndValues(joined, buffer)
 
     def contiguous(self) -> KeysAndValues:
-        """Return a copy in which each head's positions are adjacent in memory, which speeds up many later queries."""
+        """Return a copy in which each head's positions are adjacent in memory; it pays off if many queries follow."""
         return KeysAndValues(self.joined.contiguous())
 
 
@@ -118,11 +120,11 @@ class Buffer:
 
 
 class LayerCache:
-    """Keys and values of one decoder layer; every decoding step appends new ones to those of self-attention.
+    """Keys and values of one decoder layer; every decoding step extends those of self-attention.
 
     Attributes:
         past: self-attention's keys and values of the P positions so far, [B, H, P, K]; None before the first step.
-            Updated by `extend`.
+            `extend` updates this attribute.
         memory: cross-attention's keys and values, [B, H, S, K]; None without an encoder.
     """
 
@@ -198,5 +200,5 @@ class DecoderCache:
         )
 
     def select_past(self, indices: Tensor) -> DecoderCache:
-        """Select texts by index [B] in `past` only. A text must have the same source as the one that it replaces."""
+        """Select texts by index [B] in `past` only. A text must have the same source as the text that it replaces."""
         return replace(self, past=tuple(part.select(indices) for part in self.past))

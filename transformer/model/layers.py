@@ -74,7 +74,7 @@ class Residual(nn.Module):
     Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)).
 
     Args:
-        config: model shape.
+        config: configuration of the model.
         name: site name of the sub-layer's output, such as "self_attention".
     """
 
@@ -86,9 +86,9 @@ class Residual(nn.Module):
         self.dropout = config.dropout
 
     def add(self, x: Tensor, sublayer: Callable[..., Tensor], hooks: Hooks, *inputs: object) -> Tensor:
-        """Run a sub-layer on the residual stream x [B, T, D] and its other inputs, and return the new stream.
+        """Run a sub-layer on the residual stream x [B, T, D] and on `inputs`, and return the new stream.
 
-        The method is not called `forward`, because torch's overhead per module call would exceed its own work.
+        The method is not called `forward`, because torch's overhead per module call would exceed the method's own work.
         """
         y = hooks.at(self.input_site, self.norm(x) if self.pre else x)
         y = hooks.at(self.output_site, sublayer(y, *inputs))

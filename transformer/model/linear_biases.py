@@ -1,4 +1,4 @@
-"""ALiBi: a bias on the scores that grows with the distance, instead of position vectors added to the embeddings.
+"""ALiBi: biases that lower the scores in proportion to the distance, instead of vectors added to the embeddings.
 
 Press et al. 2022, "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation".
 """
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def slopes(heads: int) -> np.ndarray:
-    """Return each head's slope [H], the decrease of a score per position of distance.
+    """Return each head's slope [H], the decrease in a score per position of distance.
 
     If H is a power of two, the slopes form a geometric sequence with first term and ratio 2^(-8 / H) (section 3).
     Otherwise, they follow the authors' code: first the slopes for the next smaller power of two, then every second

@@ -40,7 +40,7 @@ def local_mask(length: int, block: int, *, device: torch.device | str | None = N
 def compressed_mask(length: int, stride: int, *, device: torch.device | str | None = None) -> Tensor:
     """Return a mask that lets every position see the compressed keys that contain no later position.
 
-    The first positions see nothing, because no compressed key is complete before them.
+    The first `stride` - 1 positions see nothing, because no compressed key is complete yet.
 
     Returns:
         bool [T, ceil(T / stride)].

@@ -13,7 +13,7 @@ from transformer.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Concatenation:
-    """Size of one part of the model, for both ways to combine position vectors with embeddings.
+    """Size of one part of the model, for both ways of combining position vectors with embeddings.
 
     Attributes:
         part: name of the part, as in `parameter_table`.
@@ -27,14 +27,14 @@ class Concatenation:
 
 
 def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
-    """Return each part's number of parameters, in forward-pass order; a shared parameter counts at its first use.
+    """Return each part's number of parameters; a shared parameter counts only in the first part that uses it.
 
     Args:
         config: any configuration; no weights are created.
 
     Returns:
-        Pairs of a part's name and its number of parameters, without parts that have none. The numbers add up to the
-        whole model's.
+        Pairs of a part's name and its number of parameters, in the order of the model's parameters. Parts without
+        parameters are left out. The numbers add up to that of the whole model.
     """
     counts: Counter[str] = Counter()
     for name, size in _sizes(config):
@@ -43,11 +43,12 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
 
 
 def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
-    """Return each part's number of parameters if position vectors were concatenated to embeddings instead of added.
+    """Return each part's number of parameters with position vectors added, and with position vectors concatenated.
 
-    Position vectors and embeddings both have width D, so the residual stream would have width 2D. Every part that reads
-    or writes the stream would have width 2D too. The number of heads and the width F would stay the same. A tied output
-    layer would be untied, because it would read 2D numbers and the embedding has D.
+    Position vectors and embeddings both have width D, so if they were concatenated, the residual stream would have
+    width 2D. Every part that reads or writes the stream would have width 2D too. The number of heads and the width F
+    would stay the same. A tied output layer would be untied, because it would read 2D numbers per token, whereas the
+    embedding has D.
 
     Args:
         config: any configuration with added positions; no weights are created.
@@ -73,7 +74,7 @@ def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
 
 
 def _part(name: str, config: TransformerConfig) -> str:
-    """Return the display name of a parameter's part; the name includes the stack only if the model has two stacks."""
+    """Return the display name of the part to which a parameter belongs; it names the stack only if there are two."""
     stack, _, rest = name.partition("_")
     both = bool(config.layers_of("cross"))
     where, of = (f"{stack}: ", f" ({stack})") if both else ("", "")

@@ -1,4 +1,4 @@
-"""Positional encodings, which tell a Transformer the order of its tokens."""
+"""Applies positional encodings, which tell a Transformer the order of its tokens."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class RelativePositions:
     """Effect of the positions on self-attention: biases on the scores, or rotation of queries and keys.
 
     Attributes:
-        slopes: each head's slope [H], the decrease of a score per position of distance; None for no biases.
+        slopes: each head's slope [H], the decrease in a score per position of distance; None for no biases.
         cosines, sines: cosines and sines of the rotation angles for queries and keys at T positions, [T, K / 2]; None
             for no rotation.
     """
@@ -47,7 +47,7 @@ class PositionalEncoding(nn.Module):
     """Applies a positional encoding (`transformer.model.encodings`) to the embeddings or in self-attention.
 
     Raises:
-        TextError: a text has more tokens than the model has learned positions.
+        TextError: a text is longer than the table of learned positions.
     """
 
     table: Tensor | None
@@ -94,7 +94,7 @@ class PositionalEncoding(nn.Module):
         if end > len(table):
             if self.encoding.learned:
                 raise TextError(
-                    f"this model has learned {len(table)} positions and was asked for {end}: shorten the text"
+                    f"this model has only {len(table)} learned positions, but {end} are needed: shorten the text"
                 )
             table = torch.from_numpy(self._numbers(end)[name]).to(table)
         return table.narrow(0, start, length)

@@ -9,20 +9,21 @@ from torch import Tensor
 from transformer.values.kinds import Kind
 from transformer.values.trace import DETAILS
 
-# Sites of the residual stream, which share one list.
+# Names of the residual stream's sites. Each stack has one list for all of them.
 RESIDUAL_STREAM = {"embedding", "after_self_attention", "after_cross_attention", "residual"}
-# Sites that a trace with details contains.
+# Names of the sites that are recorded only with details.
 IN_DETAILS = {*RESIDUAL_STREAM, *DETAILS, "feed_forward"}
 
 
 class Recorder:
     """Stores the tensors of one model run.
 
-    `Hooks` calls `store` for every tensor. Layers run in order, so a tensor's index in a list is the layer.
+    `Hooks` calls `store` for every tensor. Layers run in order, so a tensor's index in a list is the layer, except in
+    the lists of the residual stream.
 
     Attributes:
-        tensors: lists by site. "encoder.weights", "decoder.weights", "cross.weights" are [B, H, T, S] per layer. In
-            local attention, each block counts as a separate text; `Blocks.whole_map` joins them.
+        tensors: lists by site. "encoder.weights", "decoder.weights" and "cross.weights" are [B, H, T, S] per layer. In
+            local attention, each block counts as a separate text; `Blocks.whole_map` joins the blocks.
             With details, there are also "*.scores" [B, H, T, S], and "*.queries", "*.keys", "*.values" and "*.outputs"
             [B, H, ., K]. "encoder.residual" and "decoder.residual" [B, ., D] are the residual stream before the first
             layer and after each sub-layer. "encoder.feed_forward" and "decoder.feed_forward" [B, ., D] are the outputs
@@ -34,7 +35,7 @@ class Recorder:
         self.tensors: dict[str, list[Tensor]] = defaultdict(list)
 
     def store(self, kind: Kind, name: str, x: Tensor) -> Tensor:
-        """Store the next tensor of the site `kind.name`, and return the tensor that the run continues with."""
+        """Store the next tensor of the site `kind.name` if the trace needs it; return the tensor for the run to use."""
         if name == "weights" or (self.details and name in IN_DETAILS):
             self.tensors[f"{kind}.{'residual' if name in RESIDUAL_STREAM else name}"].append(x)
         return x

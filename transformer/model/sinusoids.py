@@ -1,6 +1,6 @@
 """Sinusoidal positional encodings ("Attention Is All You Need", section 3.5), in numpy float64.
 
-The model adds this table in float32 (`transformer.model.positions`); `transformer.analysis.positions` measures it.
+The model adds the encodings in float32 (`transformer.model.positions`); `transformer.analysis.positions` measures them.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
     Args:
         length: number of positions P.
         d_model: even width D.
-        halves: whether all sines come first, then all cosines, instead of sin, cos, sin, cos.
+        halves: whether all sines come before all cosines. Otherwise, sines and cosines alternate.
     """
     # Angles are float64, because float32 angles are wrong in the fifth decimal place at position 500.
     angles = np.arange(length)[:, None] * frequencies(d_model)

@@ -1,4 +1,4 @@
-"""Edits of the values at one site, for all texts of a batch."""
+"""Edits to the values at one site, for all texts in a batch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,8 @@ class WeightsEdit:
     """Changes to the weights of one attention layer.
 
     Attributes:
-        sharpness: fraction of a head's own weights to keep, [B, H, 1, 1]; the rest is spread evenly. None for 1.
+        sharpness: fraction of a head's own weights to keep, [B, H, 1, 1]; the rest is spread evenly over the
+            visible tokens. None for 1.
         given: rows of weights set by the user. Each entry is the text index, the row (kind, layer, head, query), and
             its cells.
         patches: rows of weights from other runs.
@@ -42,7 +43,7 @@ class WeightsEdit:
         if self.sharpness is not None:
             visible = torch.ones_like(weights) if mask is None else mask.expand_as(weights).to(weights.dtype)
             even = visible / visible.sum(dim=-1, keepdim=True).clamp_min(1)
-            # With the sum written in this way, a sharpness of 1 leaves the weights bitwise unchanged.
+            # With the weighted sum written in this way, a sharpness of 1 leaves the weights bitwise unchanged.
             weights = self.sharpness * weights + (1 - self.sharpness) * even
         if self.given:
             weights = weights.clone()
@@ -58,11 +59,12 @@ class WeightsEdit:
 class OutputsEdit:
     """Changes to the heads' outputs of one attention layer.
 
-    They act on each head before the heads are joined, because the output projection mixes the heads.
+    The changes act on each head before the heads are joined, because the output projection mixes the heads.
 
     Attributes:
         gate: factor that multiplies each head's output, [B, H, 1, 1]; None for 1.
-        offset: added to the output after the gate, [B, H, 1 or P, K], for the first P positions; None for 0.
+        offset: vectors added to the gated output, [B, H, P, K] for the first P positions or [B, H, 1, K] for all; None
+            for 0.
         patches: outputs from other runs.
         start: position of the first query.
     """
@@ -136,7 +138,7 @@ class HookEdit:
 
 
 def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
-    """Write the patches' vectors into x [B, H, T, W] or [B, T, W]; vectors shorter than W are padded with zeros."""
+    """Return x [B, H, T, W] or [B, T, W] with the patches' vectors, which are cut or padded with zeros to length W."""
     there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
     if there:
         x = x.clone()
@@ -152,7 +154,7 @@ def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
     where = f"Row {row[3] + 1} of {head_name(row[:3])}"
     beyond = [column for column, share in cells if column >= len(weights) and share > 0]
     if beyond:
-        raise InterventionError(f"{where}: there is no column {beyond[0] + 1}; the row has {len(weights)}.")
+        raise InterventionError(f"{where}: there is no column {beyond[0] + 1}; the row has {len(weights)} columns.")
     columns = [column for column, _ in cells if column < len(weights)]
     shares = weights.new_tensor([share for column, share in cells if column < len(weights)])
     left = 1 - float(shares.sum())

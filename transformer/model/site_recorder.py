@@ -1,4 +1,4 @@
-"""Records a run's values at chosen sites on one text, and computes their gradients."""
+"""Records the values at chosen sites in a run on one text, and computes gradients with respect to them."""
 
 from collections.abc import Iterable
 
@@ -36,8 +36,8 @@ class SiteRecorder(Recorder):
         super().store(kind, name, x)
         if (site := f"{kind}.{name}") in self._tensors:
             if torch.is_grad_enabled():
-                # A loaded model's parameters need no gradients, so request one for x. Make x a separate tensor, because
-                # a hook may return the same tensor in every layer.
+                # A loaded model's parameters need no gradients, so request a gradient for x. Make x a separate tensor,
+                # because a hook may return the same tensor in every layer.
                 x = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
             self._tensors[site].append(x)
         return x
@@ -45,7 +45,7 @@ class SiteRecorder(Recorder):
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the recorded values by name, read-only float32 [L, ...].
 
-        Values of a single layer, and from outside the layers, do not have the axis L.
+        Values of a single layer and values from outside the layers do not have the axis L.
         """
         return self._by_name(self._tensors)
 

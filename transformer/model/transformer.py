@@ -26,13 +26,13 @@ class Transformer(nn.Module):
 
     Without an encoder, the model is a language model, p(w_1 .. w_n) = prod p(w_j | w_1 .. w_j-1) (Liu et al. 2018,
     "Generating Wikipedia by Summarizing Long Sequences", section 4.2.2). With pre-norm, learned positions and
-    `gelu_tanh`, it is GPT-2 (Radford et al. 2019, section 2.3). Without a decoder, only `encode` works.
+    `gelu_tanh`, it has GPT-2's layers (Radford et al. 2019, section 2.3). Without a decoder, only `encode` works.
 
-    The model stores only parameters. Every model run gets its masks, edits, cache and recorder as arguments, so threads
+    A model run stores nothing on the model. The run gets its masks, edits, cache and recorder as arguments, so threads
     can share one model.
 
     Args:
-        config: model shape.
+        config: configuration of the model.
         symbols: ids of the vocabulary's special tokens.
     """
 
@@ -118,7 +118,7 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """Return the decoder's output [B, T, D] when it reads a whole target in one pass (teacher forcing).
+        """Return the decoder's output [B, T, D] for a whole target, which it reads in one pass (teacher forcing).
 
         Args:
             target: token ids [B, T], or vectors [B, T, D] in place of their scaled embeddings.
@@ -133,8 +133,8 @@ class Transformer(nn.Module):
         """Read further target tokens [B, T], which follow the tokens in the cache.
 
         Returns:
-            The decoder's output [B, T, D] for the new tokens, which is an argument of `logits`, and a cache that also
-            contains these tokens. The cache passed in does not change.
+            The decoder's output [B, T, D] for the new tokens, to be passed to `logits`, and a cache that also contains
+            these tokens. The cache passed in does not change.
         """
         edits, start = cache.edits, cache.length
         hooks = hooks_of(edits, record, "decoder", start=start)
@@ -206,7 +206,7 @@ class Transformer(nn.Module):
         *,
         start: int = 0,
     ) -> Tensor:
-        """Return the input [B, T, D] of the first layer: embeddings [B, T, D] plus positions [T, D]."""
+        """Return the first layer's input [B, T, D]: embeddings plus positions, after any norm and dropout."""
         x = self.token_vectors(tokens, embedding)  # [B, T] -> [B, T, D]
         if positions is not None:
             x = positions(x, start=start)  # [B, T, D] + [T, D]

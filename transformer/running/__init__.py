@@ -1,1 +1,1 @@
-"""The translator, and the runs (requests) that it answers: translations, traces, scores and attributions."""
+"""The translator, and the runs that it executes, such as translations, traces, scores and attributions."""

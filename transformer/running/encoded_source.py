@@ -39,7 +39,7 @@ class EncodedSource:
         tokens: the S source tokens.
         memory: the encoder's output, [1, S, D].
         interventions: interventions that the model runs with.
-        edits: the interventions as tensors.
+        edits: the interventions and hooks, as converted by `edits_of`.
         record: recorder for activations; None if nothing is recorded.
         version: model version, stored in traces.
     """
@@ -65,14 +65,14 @@ class EncodedSource:
         """Generate a translation.
 
         Args:
-            settings: decoding method and parameters.
+            settings: decoding method and its parameters.
             prefix: ids of the tokens that the translation is forced to begin with.
             suppressed: ids of the tokens banned after the prefix.
             capture: whether beam search returns a search tree.
 
         Raises:
             TextError: the prefix is too long.
-            ValueError: the vocabulary lacks a token.
+            ValueError: a token id is not in the vocabulary, or every token is suppressed.
         """
         prefix, suppressed = tuple(prefix) or self.vocabulary.begin(self.text), frozenset(suppressed)
         free = MAX_TOKENS + 1 - len(prefix)
@@ -161,7 +161,7 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
     model, vocabulary = sources[0].model, sources[0].vocabulary
     begins = [vocabulary.begin(source.text) for source in sources]
     if len(set(begins)) > 1:
-        # All texts of a batch share one forced prefix, so group the sources by prefix.
+        # All texts in a batch must share one forced prefix, so group the sources by prefix.
         for begin in set(begins):
             places = [place for place, own in enumerate(begins) if own == begin]
             for place, text, tokens in decode_together([sources[place] for place in places]):
@@ -215,7 +215,7 @@ def most_tokens(model: Transformer, source_length: int, prefix_length: int = 0) 
     """
     if model.config.generation is not None and (limit := model.config.generation.limit) is not None:
         return min(MAX_TOKENS + 1, max(limit, prefix_length))
-    # Translations are rarely longer than 1.5 times the source, but short sources need more.
+    # Translations are rarely longer than 1.5 times the source, except for short sources.
     return min(MAX_TOKENS + 1, max(2 * source_length + 10, prefix_length + source_length))
 
 

@@ -26,7 +26,7 @@ def test_learned_positions_are_added_and_reject_longer_texts():
     torch.nn.init.normal_(module.table)
     x = torch.randn(2, 4, 8)
     torch.testing.assert_close(module(x, start=2), x + module.table[2:6])
-    with pytest.raises(ValueError, match="learned 6 positions and was asked for 7"):
+    with pytest.raises(ValueError, match="6 learned positions, but 7 are needed"):
         module(x, start=3)
 
 

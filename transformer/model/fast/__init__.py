@@ -1,1 +1,1 @@
-"""Speeds up the model on a CPU. Only the order of summation changes, so results differ only by rounding errors."""
+"""Speeds up the model on a CPU. In inference, only the order of summation changes, so only rounding errors differ."""

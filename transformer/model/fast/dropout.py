@@ -1,10 +1,10 @@
-"""Dropout with random numbers that are cheap on a CPU."""
+"""Dropout with random numbers that are cheap to draw on a CPU."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# Number of values of 16 random bits. Rates are rounded to a multiple of 1 / LEVELS, which is less than 0.00002.
+# Number of values that 16 bits can have. Rates are rounded to a multiple of 1 / LEVELS, which is less than 0.00002.
 LEVELS = 1 << 16
 
 
@@ -13,7 +13,7 @@ def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
 
     Srivastava et al. 2014, "Dropout", section 10; used as in "Attention Is All You Need", section 5.4. On a CPU,
     torch's dropout draws 64 bits for each number, which takes an eighth of a training step. This function draws 64 bits
-    for four numbers.
+    for every four numbers.
 
     Args:
         x: any shape.

@@ -25,8 +25,8 @@ MAPPING = re.compile(r"^(\w+)-(\w+) rw-p 00000000 00:00 0 *(?:\[heap\])?\n(?:.*\
 def keep_freed_memory() -> None:
     """Let glibc reuse large blocks instead of mapping and clearing fresh pages for every tensor.
 
-    With glibc's default settings, page faults take half of a training step on a CPU. On systems without glibc, this
-    function does nothing, because their allocators keep memory anyway.
+    With glibc's default settings, page faults take half the time of a training step on a CPU. On systems without glibc,
+    this function does nothing, because their allocators keep memory anyway.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
@@ -35,7 +35,7 @@ def keep_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Let glibc return large blocks as soon as they are free, and let all threads share two heaps.
+    """Let glibc return large blocks to the system as soon as they are freed, and make all threads share two heaps.
 
     Each session of a server runs in a thread. By default, each thread has its own heap, in which freed arrays leave
     holes, so 300 sentences take 240 MB instead of 70 MB.
@@ -48,7 +48,7 @@ def return_freed_memory() -> None:
 
 
 def return_holes() -> None:
-    """Let glibc return the free memory between blocks that are in use.
+    """Let glibc return the free memory between blocks in use to the system.
 
     torch aligns tensors, so a tensor rarely fits into the hole that one of equal size left behind. The heap therefore
     grows with every batch of a long computation. With sentences of 60 words, it reaches three times the memory in use.
@@ -58,10 +58,10 @@ def return_holes() -> None:
 
 
 def use_huge_pages() -> None:
-    """Move this process's memory into 2 MB pages, if the Linux version supports it (6.1 or newer).
+    """Move this process's memory into 2 MB pages, if the system can do so (Linux 6.1 or newer).
 
-    A decoding step reads every weight from memory once. With 4 KB pages, looking up their addresses takes a tenth of
-    the step. Only mappings that are almost full are moved, so the extra memory is negligible.
+    A decoding step reads every weight from memory once. With 4 KB pages, looking up the weights' addresses takes a
+    tenth of the step. Only mappings that are almost full are moved, so the extra memory is negligible.
     """
     if platform.system() != "Linux":
         return

@@ -27,8 +27,8 @@ LARGE = 1 << 20
 def speed_up(model: nn.Module) -> None:
     """Prepare a model for inference on its current device. Its weights must not change afterwards.
 
-    On a CPU, a linear layer gets a half-precision copy of its weights if the copy is exact. Model runs that need
-    gradients use the original weights.
+    On a CPU, a linear layer gets a half-precision copy of its weights if the copy is exact and the CPU supports it.
+    Model runs that need gradients use the original weights.
     """
     for module in model.modules():
         module.__class__ = _fast_class(type(module))
@@ -43,10 +43,10 @@ def speed_up(model: nn.Module) -> None:
 
 
 class FastModule(nn.Module):
-    """Module whose call runs `forward` directly if the module has no hooks.
+    """Module whose call runs `forward` directly if no torch hooks are registered.
 
-    A decoding step calls 77 modules in a millisecond, so torch's overhead per call matters. Subclasses read
-    `self._parameters`, because torch looks up `self.weight` in Python.
+    A decoding step calls 77 modules in a millisecond, so torch's overhead per call matters. `LayerNorm` and
+    `Linear` read `self._parameters`, because `self.weight` would call torch's slower `__getattr__`.
     """
 
     def __call__(self, *args, **kwargs):
@@ -65,14 +65,14 @@ class FastModule(nn.Module):
 
 
 class Embedding(FastModule, nn.Embedding):
-    """torch's embedding layer, which calls the kernel directly."""
+    """Variant of torch's embedding layer that calls the kernel directly."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.embedding(self.weight, input)
 
 
 class LayerNorm(FastModule, nn.LayerNorm):
-    """torch's layer norm, which calls the kernel directly."""
+    """Variant of torch's layer norm that calls the kernel directly."""
 
     def forward(self, input: Tensor) -> Tensor:
         parameters = self._parameters
@@ -80,7 +80,7 @@ class LayerNorm(FastModule, nn.LayerNorm):
 
 
 class Linear(FastModule, nn.Linear):
-    """torch's linear layer, computed with packed weights."""
+    """Variant of torch's linear layer that uses packed weights if it has any and its input needs no gradient."""
 
     _packed: PackedWeights | None = None
 
@@ -108,7 +108,7 @@ class FastAttention(FastModule, MultiHeadAttention):
 
 
 class FastCrossAttention(FastAttention, CrossAttention):
-    """Cross-attention with packed weights for its two projections."""
+    """Cross-attention with packed weights for its two input projections: to queries, and to keys and values."""
 
     _packed: tuple[PackedWeights, PackedWeights] | None = None
 

@@ -10,13 +10,13 @@ WORTH_ALL_CORES = 1 << 21
 
 
 class PackedWeights:
-    """Half-precision copies of weights [outputs, inputs] and a bias [outputs], for products on one or all CPU cores.
+    """Bias [outputs] and half-precision copies of weights [outputs, inputs], for products on one or all CPU cores.
 
     A decoding step multiplies one or a few vectors by every matrix. This takes as long as reading the matrices from
     memory. A checkpoint's weights are half-precision numbers. Reading them in half precision while still computing in
-    float32 is up to ten times as fast. Results differ only by the order of summation.
+    float32 makes products up to ten times as fast. Results differ only in the order of summation.
 
-    Starting a product on all cores takes torch longer than computing most of a decoding step's products on one core.
+    For most products of a decoding step, starting all cores takes torch longer than computing the product on one core.
     Small products therefore run on one core.
     """
 
