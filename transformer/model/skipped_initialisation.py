@@ -11,9 +11,9 @@ from torch.overrides import TorchFunctionMode
 class SkippedInitialisation(TorchFunctionMode):
     """Context manager in which new modules leave their parameters uninitialised.
 
-    Drawing random weights takes longer than reading weights from a file, and is useless if a file provides the weights
-    or only their shapes are needed. torch's device "meta" draws no weights either, but imports a compiler, which takes
-    a second.
+    Drawing random weights takes longer than reading weights from a file. Random weights are useless if a file provides
+    the weights or if only their shapes are needed. torch's device "meta" draws no weights either, but imports a
+    compiler, which takes a second.
     """
 
     def __torch_function__(

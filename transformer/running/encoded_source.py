@@ -139,7 +139,8 @@ def encode(
 
     Raises:
         TextError: the text is empty or too long.
-        InterventionError: the interventions or hooks refer to a head, token or site that does not exist.
+        InterventionError: the interventions or hooks refer to a head, token or site that does not exist, or
+            need `means`, which are missing.
     """
     tokens = text_tokens(vocabulary, text, "source")
     interventions.check(model.config, len(tokens))
