@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def full_disk(room: int) -> Iterator[None]:
-    """Limit every file that this process writes to `room` bytes, as on a full disk."""
+    """Let this process write at most `room` bytes to each file, as if the disk were full."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:

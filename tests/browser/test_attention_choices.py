@@ -116,7 +116,7 @@ def test_weights_below_the_threshold_are_hidden_and_a_note_appears(browse, small
 
 
 @pytest.mark.parametrize(("name", "weight"), [("0 to 1", 0.25), ("square root", 0.5), ("each head its own", 1.0)])
-def test_changed_colour_scale_is_stated_on_the_page(browse, small_translator, trace, name, weight):
+def test_page_states_a_colour_scale_other_than_the_default(browse, small_translator, trace, name, weight):
     """All nonzero weights are 1/4, so the colour of one cell identifies the scale."""
     even = np.zeros_like(trace.encoder)
     even[..., :4] = 0.25

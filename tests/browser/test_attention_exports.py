@@ -172,7 +172,7 @@ def test_readout_shows_the_sum_of_pinned_rows(browse, small_translator, trace):
 
 
 def places_in_document(shown: Component) -> list[list[float]]:
-    """Return x, y, width and height of figures, readouts and controls, in document coordinates."""
+    """Return the x, y, width and height of the figures, readouts and controls, in document coordinates."""
     return shown.root.evaluate("""root => ["large", "grid", "readout", "note-line", "bar"].map(name => {
         const { x, y, width, height } = root.querySelector(`.${name}`).getBoundingClientRect();
         return [x + scrollX, y + scrollY, width, height];
@@ -227,9 +227,9 @@ def test_saved_html_file_needs_no_server_and_no_network(offline, visit, server, 
 
 def test_saved_html_file_shows_markup_in_the_sentence_literally(offline, reader, tmp_path: Path):
     text = "</script><script>1</script> <!-- $& {{content}} ש 🙂"
-    # A translation is given, because the model's own translation would be long and meaningless.
     held = []
     reader.page.route("**/*html_export_parts*", lambda route: held.append(route))
+    # A translation is given, because the model's own translation would be long and meaningless.
     reader.open(f"/encoder_attention?text={quote(text)}&target={quote('</script>')}")
     reader.maps(1)
     shown = Component(reader.page, reader.page.locator(".atlas"))

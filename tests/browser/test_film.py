@@ -14,7 +14,7 @@ SENTENCE = "The animal didn't cross the street because it was too tired."
 
 @pytest.fixture
 def film(reader):
-    """Return a function that waits until the film shows a given frame."""
+    """Return a function that waits until the film shows a given frame, and returns the film's element."""
 
     def at(frame: int):
         found = reader.page.locator(f".sentence-film[data-drawn$=' {frame}']")

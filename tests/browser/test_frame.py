@@ -39,8 +39,8 @@ CONTROLS = """() => {
 }"""
 
 
-# For a deep link, Streamlit finds the page's file before app.py has registered the pages. The first page is app.py
-# itself.
+# For a deep link, Streamlit finds the page's file before app.py has registered the pages, and could show its own menu.
+# The first page is app.py itself.
 @pytest.mark.thorough(seconds=8)
 @pytest.mark.parametrize("path", ["/cross_attention", "/"])
 def test_fresh_server_never_shows_the_default_streamlit_menu(unvisited, visit, path):
@@ -116,7 +116,7 @@ def test_menu_closes_after_a_choice_on_a_narrow_screen(reader):
 def test_button_that_restores_the_model_translation_is_not_covered(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
-    # Nothing covers the sentence box.
+    # Streamlit's hint "Press Enter to …" would cover the end of the sentence.
     box = reader.page.get_by_label("English sentence")
     box.fill("A sentence that is long enough to reach the end of the box on every screen that it is shown on.")
     expect(reader.page.get_by_text("Press Enter to")).to_have_count(0)
@@ -127,7 +127,7 @@ def test_button_that_restores_the_model_translation_is_not_covered(reader):
     reader.page.keyboard.press("Enter")
     back = reader.page.get_by_role("button", name="Back to the model's own")
     expect(reader.page.get_by_label("Your German translation")).to_be_hidden()
-    reader.free(back, "something lies over the way back")
+    reader.free(back, "something covers the button")
     back.click()
     expect(back).to_be_hidden()
 
@@ -176,7 +176,7 @@ def test_map_starts_near_the_top_of_a_projector_screen(reader, page):
     reader.until(
         reader.page.get_by_label("English sentence"),
         "box => box.scrollWidth <= box.clientWidth",
-        "the box cuts the sentence that a first visitor sees",
+        "the box cuts off the first example",
     )
 
 
@@ -202,7 +202,7 @@ def test_text_box_leaves_room_for_a_map_near_the_top(reader, path):
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
     box = reader.page.get_by_label("Start of a text")
     if box.count():
-        reader.until(box, "box => box.scrollWidth <= box.clientWidth", "the box cuts twelve words")
+        reader.until(box, "box => box.scrollWidth <= box.clientWidth", "the box cuts off the twelve words")
     reader.fits(path)
 
 
@@ -258,7 +258,7 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
     for size in (*SIZES, (390, 844)):
         reader.resize(*size)
         reader.fits("the words of the sentence")
-        reader.until(page.locator(".words-stage"), WORDS_APART, "no word covers the one before")
+        reader.until(page.locator(".words-stage"), WORDS_APART, "a word covers the previous word")
     reader.resize(*SIZES[0])
     ranking.get_by_role("link", name="animal").click()
     reader.arrived("encoder_attention")

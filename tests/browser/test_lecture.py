@@ -52,7 +52,7 @@ def test_map_of_twelve_words_fits_a_projector(reader, page):
     reader.resize(**PROJECTOR)
     reader.open(address(page, lecture="true"))
     reader.maps(1)
-    # Loading the page's font moves everything above the map.
+    # The map moves when the page's font has loaded.
     reader.page.wait_for_function(f"({FIRST_ROW})() < 200")
     reader.until(
         reader.page.locator("canvas.large"),

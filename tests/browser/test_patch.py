@@ -54,7 +54,7 @@ def test_toolbar_of_the_chart_covers_no_translation(reader):
     assert toolbar.bounding_box()["y"] >= bottom
 
 
-def test_every_figure_file_format_contains_a_verifiable_experiment(reader, shipped, tmp_path):
+def test_figure_files_of_every_format_contain_a_verifiable_experiment(reader, shipped, tmp_path):
     reader.open(ADDRESS)
     figure = reader.page.locator(".st-key-figure_patch_next")
     reader.drawn(figure.locator("svg").first)

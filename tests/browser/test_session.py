@@ -75,7 +75,7 @@ def test_sentence_box_wraps_on_a_phone_and_removes_line_breaks(reader):
     box.fill("The animal didn't cross\nthe street because it was too tired.")
     reader.has_typed("The animal didn't cross the street because it was too tired.")
     shown = "box => box.offsetHeight > 60 && box.scrollHeight <= box.offsetHeight && box.scrollWidth <= box.clientWidth"
-    reader.until(box, shown, "the box shows two lines")
+    reader.until(box, shown, "the box does not show two lines")
     box.press("Enter")
     reader.page.wait_for_url(re.compile("text=The.animal"))
     reader.has_typed("The animal didn't cross the street because it was too tired.")

@@ -510,7 +510,7 @@ test("a saved figure has the chosen column width and an optional caption", () =>
 });
 
 // Returns encoder attention with two heads on five words and an end symbol. The first head attends to the previous word,
-// the second to the given columns.
+// the second to the column that `second` lists for each row.
 function twoHeads(names, second) {
   const words = ["the", "dog", "barks", "at", "it", "</s> end"];
   const side = words.map((label, position) => ({ label, positions: [position] }));
