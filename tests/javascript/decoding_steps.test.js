@@ -38,7 +38,7 @@ test("attention rows of every head and of the mean match the trace", () => {
   }
 });
 
-test("scores add up, and the least certain step is the one with the closest candidates", () => {
+test("log-probabilities add up to the score, and the least certain step has the closest candidates", () => {
   near(translation.steps.map((_, step) => translation.scoreAt(step)), expected.scores, 1e-4);
   assert.equal(translation.hesitation, expected.hesitation);
 });
