@@ -34,7 +34,7 @@ class Place:
 
     @property
     def path(self) -> str:
-        """URL path and query string, ending where further parameters can be appended."""
+        """URL path and query string, to which further parameters can be appended."""
         name = "" if self.page.name == FIRST else self.page.name
         return f"/{name}?" + "".join(f"{key}={value}&" for key, value in self.parameters)
 
@@ -59,7 +59,7 @@ def _places(page: Page) -> list[Place]:
 
 
 PLACES: tuple[Place, ...] = tuple(place for page in PAGES.values() for place in _places(page))
-# For tests with a model: the first part of each page in every test run, other parts with `pytest -m thorough`.
+# For tests that run a model: each page's first part in every test run, other parts with `pytest -m thorough`.
 PAGES_FIRST = [
     pytest.param(place, marks=pytest.mark.thorough) if place != _places(place.page)[0] else place for place in PLACES
 ]

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def python_with_ray(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install Ray in an environment that also has the packages of the tests, and return the path of its Python."""
+    """Install Ray in a new environment that can also import the tests' packages. Return the path of its Python."""
     environment = tmp_path_factory.mktemp("ray")
     EnvBuilder(with_pip=True).create(environment)
     programs = environment / ("Scripts" if sys.platform == "win32" else "bin")

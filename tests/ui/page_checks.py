@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.runs.inference import RUNS
 from tests.ui.driver import figures, messages
 
-# Invalid axis titles: a unit alone, or a default of Vega or Plotly.
+# Invalid axis titles: a unit without a quantity, or a default title of Vega or Plotly.
 UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x", "y"}
 WORDS = {
     "masked",
@@ -117,9 +117,9 @@ def problems(table, config, shown=None):
 
 
 def reachable(root: object) -> list[object]:
-    """Return every object reachable from an object, including through closures.
+    """Return every object that can be reached from an object, through closures too.
 
-    Stops at classes, modules, Streamlit's runtime, and the cached model runs that all sessions share.
+    The search stops at classes, modules, Streamlit's runtime, and the cached model runs that all sessions share.
     """
     seen: dict[int, object] = {}
     waiting = [root]

@@ -45,7 +45,7 @@ def test_chosen_head_is_shared_with_other_pages(show):
     assert not test.exception and test.query_params["layer"] == "3"
 
 
-def test_forced_tokens_in_the_url_begin_the_translation(shipped):
+def test_translation_begins_with_the_forced_tokens_in_the_url(shipped):
     own = reported(opened())
     second = own["steps"][2]["candidates"][1][0]
     forced = ".".join(map(str, [*ids(own)[:2], second]))
@@ -127,6 +127,6 @@ def test_methods_are_compared_only_after_the_section_is_opened(shipped, monkeypa
     (table,) = test.dataframe
     assert list(table.value["German"])[0] == shipped.translate(TEXT, DecodingSettings()).text and len(table.value) == 5
     assert (table.value["log-probability"] < 0).all()
-    # No durations are shown, because a single run of this short search would mostly measure effects of earlier runs.
+    # No durations are shown, because a single run of such a short search says little about a method's speed.
     assert "ms" not in table.value and "Times are not shown" in "".join(caption.value for caption in test.caption)
     assert list(table.value["hypotheses"]) == [1, 4, 1, 1, 1]

@@ -54,7 +54,7 @@ def test_new_slide_keeps_the_experiment_shown_on_its_page():
 
 @pytest.mark.thorough
 def test_lesson_table_has_large_text_in_lecture_mode():
-    """Outside lecture mode the table is a canvas, with text too small for the last row of a lecture hall."""
+    """Outside lecture mode, the table is drawn on a canvas. Its text is too small for a lecture hall's last row."""
     step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}
     test = opened("pages/lessons.py", **step)
     assert healthy(test) and len(test.dataframe) == 1 and not test.table
@@ -183,7 +183,7 @@ def test_slide_title_is_shown_above_the_slide_and_stored_in_the_url():
 
 
 def test_slide_stores_and_displays_its_head_and_step():
-    """The page chose the head; another version of the page might choose another head."""
+    """The page chose the head by default, and another version of the page might choose another head."""
     test = act(opened("pages/encoder_attention.py", text=DREAM), "add")
     head = shown(test)
     (slide,) = received(test)["slides"]

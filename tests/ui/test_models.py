@@ -30,7 +30,7 @@ ARABIC, COMPARE = "en-ar", "pages/compare_heads.py"
 # languages.
 LARGE = "opus-mt-" + "x" * 46 + "-en-SEMITIC"[:10]
 ARA, HEB = ">>ara<<", ">>heb_Hebr<<"
-# Sentences for the model that reads Arabic; few, because each measurement runs on all of them.
+# Sentences for the model that reads Arabic. There are only three, because each measurement runs on all of them.
 EXAMPLES = TEXTS["ar"][:3]
 
 

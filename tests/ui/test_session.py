@@ -118,7 +118,7 @@ def test_pins_are_dropped_when_the_sentence_changes():
     # This sentence has the same default head, so only the pins change.
     submit(test, "I have a cat.")
     assert healthy(test) and not [name for name in test.query_params if "rows" in name]
-    # The browser releases the pins itself, so the server does not request it.
+    # The browser releases the pins itself, so the server sends no new request.
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"] == headers(test.run())[0]["asked"]
     test.switch_page(CROSS).run()
     assert pinned(test) == ([], [])

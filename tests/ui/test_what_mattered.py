@@ -24,7 +24,7 @@ def app(**address: str) -> AppTest:
 
 
 def rows(test: AppTest, **chosen: object) -> list[float]:
-    """Return the scores in the table below the strip, for rows with the given column values."""
+    """Return the scores from the table below the strip, only from rows that have the given values."""
     numbers = table(test, "method", "side", "score")
     for column, value in chosen.items():
         numbers = numbers[numbers[column] == value]
@@ -115,7 +115,7 @@ def test_components_add_up_to_the_logit_and_the_largest_head_is_a_link():
 def test_effect_of_deleting_words_is_measured_on_demand(narrow_app):
     test = app(**SHORT, mattered_part="agreement", mattered_explained="2", mattered_method="rollout")
     assert healthy(test) and not any("most important first" in each.value.columns for each in expand(test).dataframe)
-    # The agreement over many sentences is recorded only for the shipped model.
+    # There is only one chart, because the agreement over many sentences is recorded only for the shipped model.
     assert figures(test) == (0, 1)
     test.toggle("mattered_deletion").set_value(True).run()
     assert healthy(test) and figures(test) == (0, 2)

@@ -34,7 +34,7 @@ from transformer.values.patches import PATCH_SITES, has_heads, parse_patch, patc
 # Two sentences with the same tokens in different orders, so that every position has a counterpart.
 TEXT, OTHER = "The old man reads a book.", "The old book reads a man."
 TARGET = "Der alte Mann liest ein Buch."
-# One place per site, and one combination of two sites.
+# One patch per site, and one combination of patches at two sites.
 PLACES = {site: {(site, 1, 2 if has_heads(site) else 0, 3): 3} for site in PATCH_SITES}
 PLACES["together"] = {("encoder.outputs", 0, 1, 2): 2, ("decoder.residual", 1, 0, 4): 4}
 
