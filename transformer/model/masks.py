@@ -26,7 +26,7 @@ def causal_mask(length: int, *, device: torch.device | str | None = None) -> Ten
 
 
 def local_mask(length: int, block: int, *, device: torch.device | str | None = None) -> Tensor:
-    """Return a mask that lets every position see itself and earlier positions of its block.
+    """Return a mask that lets every position see itself and earlier positions in its block.
 
     Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3.
 

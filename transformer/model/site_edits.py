@@ -109,7 +109,7 @@ class HookEdit:
         site: name of the site.
         hook: as in `Edits.hooks`.
         edit: edit to apply before the hook; None for no edit.
-        layer, start: arguments of the hook.
+        layer, start: arguments passed to the hook.
     """
 
     site: str

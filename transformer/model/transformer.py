@@ -228,9 +228,9 @@ class Transformer(nn.Module):
 def build(config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> Transformer:
     """Create a Transformer with new weights, drawn from torch's global random generator.
 
-    Matrices are Xavier-uniform (Glorot and Bengio 2010). The three parts of a fused projection are drawn separately.
-    Biases are 0. Embeddings and learned positions are normally distributed with variance 1/D, which gives scaled
-    embeddings and the logits of a tied output layer unit variance.
+    Matrices are drawn from the Xavier uniform distribution (Glorot and Bengio 2010); the three parts of a fused
+    projection are drawn separately. Biases are 0. Embeddings and learned positions are normally distributed with
+    variance 1/D, which gives scaled embeddings and the logits of a tied output layer unit variance.
     """
     model = Transformer(config, symbols)
     for name, parameter in model.named_parameters():
