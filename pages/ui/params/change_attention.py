@@ -39,7 +39,7 @@ class Edit:
 
     Attributes:
         kind: the kind of attention.
-        layer, head: the indices of the layer and head; None for all.
+        layer, head: the indices of the layer and head; None for all layers or all heads.
         rows: the first and the last query position.
         shares: the spans of key positions to look at, each with its new weight in hundredths. The tokens of a word
             share the word's weight evenly, and the remaining columns keep their proportions. If empty, all visible
@@ -78,7 +78,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class EditList:
-    """Edits in the order in which the user made them; a later edit of a row replaces an earlier one.
+    """Edits in the order in which the user made them; a later edit to a row replaces an earlier one.
 
     Attributes:
         edits: at most MAX_EDITS edits.
@@ -113,7 +113,7 @@ class EditParams(Params, prefix="edit_"):
         edits: the edited attention rows.
         hidden_source, hidden_target: the positions of the erased tokens in the sentence and in the translation.
         erasure: how erased source tokens are treated, one of ERASURES.
-        step: the 1-based position of the examined predicted token; if empty, the page chooses.
+        step: the 1-based position of the predicted token to examine; if empty, the page chooses one.
     """
 
     OF_TRANSLATION = ("hidden_target", "step")

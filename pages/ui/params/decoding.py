@@ -80,7 +80,7 @@ class DecodingParams(Params):
         else:
             parts = ["greedy decoding"]
         if self.forced:
-            parts.append(f"its first {len(self.forced)} tokens forced" if self.forced[1:] else "its first token forced")
+            parts.append(f"first {len(self.forced)} tokens forced" if self.forced[1:] else "first token forced")
         if self.suppressed:
             parts.append(f"{len(self.suppressed)} {'tokens' if self.suppressed[1:] else 'token'} banned")
         return ", ".join(parts)

@@ -47,7 +47,7 @@ class LectureParams(Params):
         return LessonParams.from_address(dict(slide.parameters)).id == lesson
 
     def heading(self, page: str) -> str:
-        """Return the lecturer's title for the open slide; empty if there is none or `page` does not show a slide."""
+        """Return the lecturer's title for the open slide if `page` presents the slide; otherwise an empty string."""
         slide = self.shown(self.slide)
         return slide.title if self.lecture and slide is not None and slide.page == page else ""
 

@@ -37,7 +37,7 @@ class Page:
         shows: a description of the page's content for the README.
         needs: the kind of model that the page requires.
         folder: the folder in pages/ui that contains the page's parts; empty if the folder has the page's name.
-        kind: the kind of attention, for a page that shows only one.
+        kind: the kind of attention, for a page that shows only one kind.
         bet: the function that makes the page's bet from the `Reading` of the sentence, as "module.function" in the
             page's folder; empty for none.
         parts: the page's parts by their names in URLs; the first is the default.

@@ -196,7 +196,7 @@ class Slides:
 
 
 def _unpacked(code: str) -> str:
-    """Decode a slide list from a URL. Decompression stops at MAX_BYTES, so that a short code cannot fill the memory."""
+    """Decode a slide list from a URL. Decompression stops at MAX_BYTES, so that a short code cannot exhaust memory."""
     if len(code) > LONGEST_CODE or not re.fullmatch("[A-Za-z0-9_-]+", code):
         raise SlidesError("they are cut off or were changed; copy the whole URL again")
     unpacker = zlib.decompressobj()

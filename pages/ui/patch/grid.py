@@ -80,7 +80,9 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
     largest = float(np.nanmax(np.abs(values), initial=0))
     most = max(largest, 1.0 if unit == "effect" else FAINT_SCALE * MIN_DIFFERENCE)
     if unit != "effect" and largest < MIN_DIFFERENCE:
-        st.markdown(f"**Too small to interpret:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats or more.")
+        st.markdown(
+            f"**Too small to interpret:** every patch here shifts the preference by less than {MIN_DIFFERENCE:g} nats."
+        )
     with main_figure(
         both_sentences(pair.question.text, pair.question.other),
         f"**{ASKS[direction].partition(' (')[0]}** {site_name(site)}. Choice between "
@@ -172,7 +174,7 @@ def grid_values(
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     """Return the row and column of the chosen cell or, by default, of the cell with the largest magnitude.
 
-    If several cells have this magnitude, rounded to 0.01, the default is the last cell of the deepest row with one.
+    If several magnitudes are equal to two decimal places, the default is the last of these cells in the deepest row.
     """
     if params.layer >= 0:
         column = params.head if has_heads(params.site) else max(params.at, 0)

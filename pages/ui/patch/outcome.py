@@ -38,7 +38,7 @@ from transformer.values.patches import patch_name
 from transformer.values.trace import Trace
 
 OUTSIDE = "outside the cone: exactly 0"
-# Conclusions for effects near 1, between 0 and 1, and near 0.
+# Conclusions for effects near or above 1, between 0 and 1, and near 0.
 ANSWERS: dict[Direction, tuple[str, str, str]] = {
     "needed": (
         "A's choice turns into B's",

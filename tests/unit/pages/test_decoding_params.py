@@ -66,7 +66,7 @@ def test_decoding_settings_are_described_in_words():
     assert DecodingParams(method="beam", length_penalty=0.0).in_words == "a beam of 4, length penalty 0"
     assert DecodingParams(method="sample", seed=7).in_words == "sampling at temperature 0.7, seed 7"
     assert OTHER.in_words == (
-        "sampling at temperature 0.5, top-k 40, top-p 0.95, seed 12, its first 2 tokens forced, 2 tokens banned"
+        "sampling at temperature 0.5, top-k 40, top-p 0.95, seed 12, first 2 tokens forced, 2 tokens banned"
     )
     both = DecodingParams(forced=(7,), suppressed=(8,))
-    assert both.in_words == "greedy decoding, its first token forced, 1 token banned"
+    assert both.in_words == "greedy decoding, first token forced, 1 token banned"
