@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from tests.conftest import ONE_SHAPE
 from transformer.errors import InterventionError
 from transformer.model.edits import Edits
 from transformer.model.recorder import RESIDUAL_STREAM
@@ -157,31 +156,25 @@ def test_activations_are_the_values_after_hooks(small_translator):
     assert found[0].any() and not found[1].any()
 
 
-SUBLAYERS = ("encoder", "self_attention"), ("decoder", "cross_attention"), ("encoder", "feed_forward")
-
-
-@ONE_SHAPE
-@pytest.mark.parametrize(("stack", "part"), SUBLAYERS)
-def test_post_norm_stream_is_the_normalised_sum_of_input_and_output(shaped_translator, stack, part):
-    layer = getattr(shaped_translator._model, f"{stack}_layers")[1]
-    after = f"{stack}.{'residual' if part == 'feed_forward' else f'after_{part}'}"
-    names = f"{stack}.{part}_input", f"{stack}.{part}", after
-    x, y, stream = (torch.tensor(shaped_translator.activations(TEXT, names, TARGET)[name][1]) for name in names)
+@pytest.mark.parametrize("shaped_translator", ["pre", "post"], indirect=True)
+@pytest.mark.parametrize(
+    ("stack", "part", "before", "after"),
+    [
+        ("encoder", "self_attention", "residual.0", "after_self_attention.1"),
+        ("decoder", "cross_attention", "after_self_attention.1", "after_cross_attention.1"),
+        ("encoder", "feed_forward", "after_self_attention.1", "residual.1"),
+    ],
+)
+def test_sublayer_reads_the_stream_and_adds_its_output(shaped_translator, stack, part, before, after):
+    model, names = (
+        shaped_translator._model,
+        [f"{stack}.{site}" for site in (before, f"{part}_input.1", f"{part}.1", after)],
+    )
+    read, x, y, written = map(torch.tensor, shaped_translator.activations(TEXT, names, TARGET).values())
+    pre, norm = model.config.norm == "pre", getattr(getattr(model, f"{stack}_layers")[1], f"{part}_residual").norm
     with torch.inference_mode():
-        torch.testing.assert_close(getattr(layer, f"{part}_residual").norm(x + y), stream)
-
-
-@pytest.mark.parametrize(("stack", "part"), SUBLAYERS)
-def test_pre_norm_stream_is_the_sum_of_input_and_output(small_translator, stack, part):
-    layer = getattr(small_translator._model, f"{stack}_layers")[1]
-    before = {"feed_forward": "after_self_attention", "cross_attention": "after_self_attention"}.get(part)
-    after = f"{stack}.{'residual' if part == 'feed_forward' else f'after_{part}'}"
-    names = f"{stack}.{part}_input", f"{stack}.{part}", after, f"{stack}.{before or 'residual'}"
-    found = [torch.tensor(array) for array in small_translator.activations(TEXT, names, TARGET).values()]
-    x, y, stream, read = found[0][1], found[1][1], found[2][1], found[3][1 if before else 0]
-    torch.testing.assert_close(read + y, stream)
-    with torch.inference_mode():
-        torch.testing.assert_close(getattr(layer, f"{part}_residual").norm(read), x)
+        torch.testing.assert_close(x, norm(read) if pre else read)
+        torch.testing.assert_close(written, read + y if pre else norm(read + y))
 
 
 def test_hidden_layer_is_the_activation_of_its_input(small_translator):

@@ -10,7 +10,7 @@ from transformer.config import TransformerConfig
 from transformer.errors import InterventionError
 from transformer.model.recorder import Recorder
 from transformer.values.kinds import Kind
-from transformer.values.sites import OUTSIDE_LAYERS, SITES, check_sites, split_site
+from transformer.values.sites import OUTSIDE_LAYERS, check_sites, split_site
 
 
 class SiteRecorder(Recorder):
@@ -59,11 +59,11 @@ class SiteRecorder(Recorder):
         return self._by_name({site: [next(found) for _ in layers] for site, layers in self._tensors.items()})
 
     def _by_name(self, tensors: dict[str, list[Tensor]]) -> dict[str, np.ndarray]:
-        arrays = {}
+        arrays: dict[str, np.ndarray] = {}
         for name in self.names:
             site, layer = split_site(name)
-            x = torch.cat(tensors[site][int(layer) :][:1] if layer else tensors[site])  # L x [1, ...] -> [L, ...]
-            array = (x if name in SITES and not name.endswith(OUTSIDE_LAYERS) else x[0]).detach().float().cpu().numpy()
-            array.flags.writeable = False
-            arrays[name] = array
+            x = torch.cat([tensors[site][int(layer)]] if layer else tensors[site])  # L x [1, ...] -> [L, ...]
+            x = x[0] if layer or site.endswith(OUTSIDE_LAYERS) else x
+            arrays[name] = x.detach().float().cpu().numpy()
+            arrays[name].flags.writeable = False
         return arrays
