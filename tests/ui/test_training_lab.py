@@ -94,7 +94,7 @@ def test_user_can_start_pause_resume_and_restart_a_training_run():
 def test_changed_training_settings_apply_to_the_next_training_run():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
-    test.number_input("lab_heads").set_value(4).run()
+    test.segmented_control("lab_heads").set_value("4").run()
     test.number_input("lab_rate").set_value(0.01).run()
     assert film(test)["heads"] == 2 and "Settings changed" in texts(test)
     test.button("lab_step").click().run()
@@ -119,7 +119,7 @@ def test_settings_of_the_recorded_training_run_can_be_copied():
     assert film(test)["id"] == "recorded addition-reversed" and "The recorded training uses 4 heads" in texts(test)
     test.button("lab_as_recorded").click().run()
     assert healthy(test) and "The recorded training uses" not in texts(test)
-    assert test.number_input("lab_heads").value == 4 and test.number_input("lab_steps").value == run.config.steps
+    assert test.segmented_control("lab_heads").value == "4" and test.number_input("lab_steps").value == run.config.steps
     assert session_config(test) == run.config
     assert "lab_as_recorded" not in [button.key for button in opened(PAGE, text="x").button], "reverse has them already"
 

@@ -11,7 +11,8 @@ from transformer.values.kinds import KINDS, Kind
 
 # Special values: the newest recorded training step, and a head that the page chooses.
 NEWEST, NO_HEAD = -1, 0
-WIDTHS = ("32", "64")
+# Each number of heads divides each width.
+WIDTHS, HEADS = ("32", "64"), ("1", "2", "4")
 MAX_LAYERS, MAX_HEADS = 2, 4
 # Maximum number of training steps on the page (about two minutes on two cores), and in the longest recording.
 MAX_STEPS, MAX_RECORDED = 3_000, 50_000
@@ -22,8 +23,8 @@ class LabParams(Params, prefix="lab_"):
     """The training settings, and which training step and heads to show.
 
     Attributes:
-        task, optimizer, layers, heads, items, steps, warmup, decay, seed: as in `TaskConfig`.
-        width: the model width, one of WIDTHS.
+        task, optimizer, layers, items, steps, warmup, decay, seed: as in `TaskConfig`.
+        heads, width: heads per layer and model width, one of HEADS and one of WIDTHS.
         rate: the peak learning rate.
         moment: the training step to show; NEWEST follows the training.
         score: the head score to show, one of SCORES; "auto" for the score of the training run's first event.
@@ -35,7 +36,7 @@ class LabParams(Params, prefix="lab_"):
     task: str = one_of(tuple(TASKS), "reverse")
     optimizer: str = one_of(OPTIMIZERS, "adam")
     layers: int = integer(1, 1, MAX_LAYERS)
-    heads: int = integer(2, 1, MAX_HEADS)
+    heads: str = one_of(HEADS, "2")
     width: str = one_of(WIDTHS, "64")
     items: int = integer(64, 8, 256)
     steps: int = integer(400, 20, MAX_STEPS)
@@ -57,7 +58,7 @@ class LabParams(Params, prefix="lab_"):
             task=self.task,
             optimizer=next(name for name in OPTIMIZERS if name == self.optimizer),
             d_model=int(self.width),
-            heads=self.heads,
+            heads=int(self.heads),
             layers=self.layers,
             items=self.items,
             steps=self.steps,

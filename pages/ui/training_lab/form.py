@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.ui.params.training_lab import WIDTHS, LabParams
+from pages.ui.params.training_lab import HEADS, WIDTHS, LabParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind, bind_number
 from pages.ui.text.glossary import explain
@@ -21,7 +21,7 @@ OPTIMIZER_NAMES = {
 NUMBERS = {
     "rate": "learning_rate",
     "decay": "weight_decay",
-    **{name: name for name in ("layers", "heads", "items", "steps", "warmup", "seed")},
+    **{name: name for name in ("layers", "items", "steps", "warmup", "seed")},
 }
 
 
@@ -49,9 +49,12 @@ def pick_task() -> None:
 def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
     """Return page settings equal to a configuration; None if the page's form does not allow them."""
     numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
-    settings = replace(params, optimizer=config.optimizer, width=str(config.d_model), **numbers)
+    settings = replace(
+        params, optimizer=config.optimizer, heads=str(config.heads), width=str(config.d_model), **numbers
+    )
     limits = [(value, *LabParams.limits(name)) for name, value in numbers.items()]
-    if settings.width not in WIDTHS or not all(least <= value <= most for value, least, most in limits):
+    offered = settings.width in WIDTHS and settings.heads in HEADS
+    if not offered or not all(least <= value <= most for value, least, most in limits):
         return None
     return settings if settings.config == config else None
 
@@ -89,7 +92,7 @@ def show_settings_form(recorded: TaskRun | None) -> None:
     with first:
         st.markdown("**The Transformer**", help=explain("layer", "head", "residual stream"))
         st.number_input("Layers in encoder and decoder", step=1, **bind_number(LabParams, "layers"))
-        st.number_input("Heads per layer", step=1, **bind_number(LabParams, "heads"))
+        st.segmented_control("Heads per layer", HEADS, required=True, **bind(LabParams, "heads"))
         st.segmented_control("Width", WIDTHS, required=True, **bind(LabParams, "width"))
         st.number_input("Seed", step=1, **bind_number(LabParams, "seed"))
     with second:

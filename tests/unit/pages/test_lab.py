@@ -1,12 +1,13 @@
 import gc
 import shlex
 from dataclasses import fields, replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from attention_atlas.browser.wire import MASKED_CODE, unpack
-from pages.ui.params.training_lab import MAX_STEPS, NEWEST, LabParams
+from pages.ui.params.training_lab import HEADS, MAX_STEPS, NEWEST, WIDTHS, LabParams
 from pages.ui.training_lab.film import shown_heads
 from pages.ui.training_lab.form import settings_of
 from pages.ui.training_lab.own_item import describe_answer
@@ -166,14 +167,16 @@ def test_training_table_has_the_measurements_of_every_snapshot(run):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_setting_within_its_limits_gives_a_valid_training_configuration(task):
-    for name in ("layers", "heads", "items", "steps", "warmup", "rate", "decay", "seed"):
+    for name in ("layers", "items", "steps", "warmup", "rate", "decay", "seed"):
         for value in LabParams.limits(name):
             for optimizer in ("adam", "adam-by-hand", "muon"):
                 config = replace(LabParams(task=task, optimizer=optimizer), **{name: value}).config
                 assert config.task == task and config.weight_decay == (
                     value if name == "decay" and optimizer != "adam-by-hand" else 0
                 )
-    largest = replace(LabParams(task=task), layers=2, heads=4, steps=MAX_STEPS)
+    for heads, width in product(HEADS, WIDTHS):
+        assert replace(LabParams(task=task), heads=heads, width=width).config.heads == int(heads)
+    largest = replace(LabParams(task=task), layers=2, heads="4", steps=MAX_STEPS)
     assert largest.config.parameters < 250_000
 
 
@@ -193,7 +196,7 @@ def test_recorded_training_is_small_and_states_its_settings(task):
 @pytest.mark.parametrize("task", RECORDED)
 def test_settings_of_a_recorded_training_reproduce_it(task):
     config = recorded_run(task).config
-    settings = settings_of(config, LabParams(task=task, heads=3, steps=20, item="abc"))
+    settings = settings_of(config, LabParams(task=task, heads="1", steps=20, item="abc"))
     if task == "modular":
         assert settings is None and config.items > LabParams.limits("items")[1], "nobody waits for that on a page"
     else:
