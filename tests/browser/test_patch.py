@@ -50,8 +50,12 @@ def test_toolbar_of_the_chart_covers_no_translation(reader):
     toolbar = figure.locator("[data-testid=stElementToolbar]")
     expect(toolbar).to_be_visible()
     patched = reader.page.get_by_text("A, patched", exact=True).locator("xpath=ancestor::*[@data-testid='stMarkdown']")
-    bottom = (box := patched.bounding_box())["y"] + box["height"]
-    assert toolbar.bounding_box()["y"] >= bottom
+    # The toolbar moves up while it appears.
+    below = """async (text, bar) => {
+        await Promise.all(document.getAnimations().map(each => each.finished));
+        return bar.getBoundingClientRect().top >= text.getBoundingClientRect().bottom;
+    }"""
+    assert patched.evaluate(below, toolbar.element_handle())
 
 
 def test_figure_files_of_every_format_contain_a_verifiable_experiment(reader, shipped, tmp_path):
