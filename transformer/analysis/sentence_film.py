@@ -16,9 +16,9 @@ from transformer.values.weights import Weights
 LineItems = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
 # Number of value vectors to show. They belong to the tokens with the largest weights.
 VALUE_COUNT = 3
-# Number of candidate links per word. Candidates have the weights that most exceed their head's usual weight.
+# Number of links per word from which one is chosen: those with the largest excess (see `WordLink`).
 CANDIDATE_LINKS = 3
-# English and German articles. Links to an article are left out, because they explain little.
+# English and German articles. Self-attention to an article is not shown, because it explains little.
 ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})
 
 
@@ -30,7 +30,7 @@ class Line:
         name: name of the quantity.
         of: what each number belongs to: one source token ("source"), one dimension ("dimensions"), and so on.
         numbers: the numbers, [N].
-        at: vocabulary id of each number, int [N]; None if the numbers are in the order of the items.
+        at: vocabulary id that each number belongs to, int [N]; None unless `of` is "vocabulary".
         allowed: whether the mask allows each token, bool [N]; None if there is no mask.
         token: position of the source token that the whole row belongs to; -1 if none.
     """
@@ -63,11 +63,12 @@ class Frame:
 
 
 def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMetrics], word: int) -> tuple[Frame, ...]:
-    """Return the frames that follow a source word, from tokenization to the decoder step that reads its translation.
+    """Return the frames that follow a source word.
 
-    The word's translation is the target word with the most cross-attention to the source word. For cross-attention, the
-    frames show the head that links these two words most strongly (see `word_links`). For self-attention, the frames
-    show a head that links the followed word to a word other than an article. Of the word's strongest links, the one in
+    They lead from tokenization to the decoder steps that write and read the word's translation. The translation is the
+    target word with the most cross-attention to the source word. For cross-attention, the frames show the head that
+    links these two words most strongly (see `word_links`). For self-attention, the frames show a head that links the
+    source word, or in the decoder its translation, to a word other than an article. Of the strongest links, the one in
     the highest layer is chosen. Without a suitable link, `clearest_head` chooses the head.
 
     Args:
@@ -109,7 +110,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
     strongest = np.argsort(-attention.numbers, kind="stable")[:VALUE_COUNT].tolist()
     text = embedded_text(trace, weights, "encoder")
     vectors = {"embedding": text.scaled, "position": text.positions, "input": text.total}
-    # Keep the stream after whole layers only, without the states between sub-layers.
+    # Keep the stream before the first layer and after each layer, but not between sub-layers.
     stream = trace.residual_stream("encoder")[:: len(trace.parts("encoder")), row].astype(np.float64)
     similarity = stream @ stream[0] / (np.linalg.norm(stream, axis=-1) * np.linalg.norm(stream[0]))
     back = Line("weights", "target", trace.decoder[heads["decoder"]][step], allowed=trace.decoder_mask[step])

@@ -43,8 +43,8 @@ class View:
         axes: rows and columns of the maps.
         weights: attention weights, [L, H, R, C]; rows are queries and sum to 1, columns are keys.
         mask: bool [R, C], True where the row may attend to the column; all other weights are 0.
-        hidden: share of each row's attention on hidden columns, 0 to 1, [L, H, R]; None if no column is hidden. Visible
-            weights are rescaled to sum to 1.
+        hidden: share of each row's attention on hidden columns, 0 to 1, [L, H, R]; None if no column is hidden. If
+            columns are hidden, the other weights are rescaled to sum to 1.
     """
 
     axes: Axes
@@ -69,8 +69,8 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
         kind: attention kind.
         words: whether to merge tokens into words.
         special: whether to include start and end symbols. If False, their columns are removed, and in self-attention
-            their rows too. Rows left without a column to attend to are also removed. A text that consists only of such
-            symbols keeps them.
+            their rows too. Rows left without a column to attend to are also removed. If all columns are start or end
+            symbols, nothing is removed.
     """
     row_tokens, column_tokens = trace.query_tokens(kind), trace.key_tokens(kind)
     row_text = trace.source_text if kind == "encoder" else trace.target_text
@@ -124,7 +124,7 @@ def scaled_rows(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         weights: attention weights, [..., R, C].
 
     Returns:
-        The rescaled weights, and each row's attention on the removed columns, [..., R]. A row of zeros stays 0.
+        The rescaled weights, and each row's attention on the removed columns, [..., R]. A row of zeros stays unchanged.
     """
     total = weights.sum(axis=-1, keepdims=True)
     scaled = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)

@@ -81,14 +81,14 @@ def target_words(trace: Trace) -> SentenceWords:
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
     """Return the attention links between words in a trace, in descending order of `excess`.
 
-    Each pair of words that may attend to each other has at most one link. The link's head is the one with the largest
-    weight above its usual weight. The usual weight is the larger of two means over the other rows, including those of
-    symbols: the mean on the same column, and the mean at the same distance. Ties are sorted by kind, row and column.
+    A word has at most one link to each word that it may attend to. The link's head is the one whose weight exceeds its
+    usual weight most. The usual weight is the mean on the same column over all other rows, including those of symbols.
+    In self-attention, it is the mean at the same distance if that is larger. Ties are sorted by kind, row and column.
     The attention browser ranks links by the same rule.
 
-    Start symbols, end symbols and words without a letter or a digit have no links. Links from a word to itself or to a
-    neighbour are left out, and so are weights that do not exceed the usual weight. Heads named after a position, such
-    as "previous token", are ignored.
+    Start symbols, end symbols and words without a letter or a digit have no links. Weights that do not exceed the usual
+    weight are left out. So is self-attention from a word to itself or to a neighbour. Heads named after a position,
+    such as "previous token", are ignored.
 
     Args:
         trace: trace of a model run.
@@ -123,7 +123,9 @@ def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[W
 
 
 def counterparts(trace: Trace) -> tuple[list[int], list[int]]:
-    """Pair each word with a word of the other sentence: the one with the most cross-attention, averaged over heads.
+    """Pair each word with a word of the other sentence: the one with the most cross-attention.
+
+    Cross-attention is averaged over all layers and heads.
 
     Returns:
         For each source word, the index of the target word that attends to it most. For each target word, the index of
@@ -193,18 +195,18 @@ def _with_symbols(groups: Sequence[Group], count: int) -> list[Group]:
 def _usual_weight(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
     """Return each head's usual weight on a cell.
 
-    The usual weight is the mean weight of the other rows, in the same column or at the same distance, whichever is
+    The usual weight is the mean weight of the other rows, on the same column or at the same distance, whichever mean is
     larger.
 
     Args:
         weights: attention weights, [..., R, C].
         mask: whether each row may attend to each column, bool [R, C].
-        distance: column position minus row position, int [R, C].
-        same: whether rows and columns are words of the same sentence. If so, the distance is considered too, and the
-            weights of rows on themselves do not count.
+        distance: index of the column's word minus index of the row's word, int [R, C].
+        same: whether rows and columns are words of the same sentence. If not, distances are ignored. If so, the
+            column's mean leaves out the weight of a word on itself.
 
     Returns:
-        Usual weights, [..., R, C]; 0 where no other row may attend.
+        Usual weights, [..., R, C]; 0 where there is no other row to average over.
     """
     masked_weights = weights * mask
     on_word = mask & (distance != 0) if same else mask

@@ -23,7 +23,7 @@ WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\u
 
 @dataclass
 class _Unit:
-    """Tokens that must stay in one word: all tokens of one character, and any whitespace before the character.
+    """A token, or several that must stay in one word: tokens that share a character, and whitespace before them.
 
     Attributes:
         positions: token positions.
@@ -45,7 +45,7 @@ def word_groups(tokens: tuple[Token, ...], text: str) -> tuple[Group, ...]:
     Words end at whitespace; the whitespace is part of the next word. Punctuation before or after a word is a separate
     word: "Yes." is two words, "didn't" is one. Each special token is a separate word. In scripts without spaces between
     words, every token is a word. In such a text, letters of other scripts, digits and punctuation form words as usual.
-    If one character has several tokens, they are in the same word.
+    Tokens that share a character are in the same word.
 
     Args:
         tokens: tokens in text order.
@@ -72,9 +72,10 @@ def has_word(group: Group, tokens: Sequence[Token], text: str) -> bool:
 
 
 def is_word_border(before: str, after: str) -> bool:
-    """Return whether a word ends between two adjacent characters, because one belongs to a script without spaces.
+    """Return whether a word ends between two adjacent characters, although they are not whitespace.
 
-    The two characters must belong to different tokens.
+    This is so if either belongs to a script without spaces or is an East Asian punctuation mark, unless the second is a
+    combining mark. The two characters must belong to different tokens.
     """
     if unicodedata.category(after).startswith("M"):
         return False
@@ -108,7 +109,6 @@ def _visible_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _begins_word(last: _Unit, unit: _Unit, text: str) -> bool:
-    """Return whether `unit` begins a new word after `last`."""
     if last.special or unit.special or any(map(str.isspace, text[last.end : unit.start])):
         return True
     return last.start < last.end and unit.start < unit.end and is_word_border(text[last.end - 1], text[unit.start])
@@ -133,7 +133,7 @@ def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Gr
     """Merge attention between tokens into attention between words.
 
     Attention *to* a word is summed over its tokens; attention *from* a word is averaged over its tokens. Rows that
-    summed to 1 still do.
+    summed to 1 still sum to 1.
 
     Args:
         weights: attention between tokens, [..., T, S].

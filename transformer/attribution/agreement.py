@@ -26,7 +26,7 @@ class Agreement:
         columns: the N source columns that were ranked.
         tau: Kendall's tau-b of each pair of methods, [M, M]; NaN if a method gives every column the same score.
         same_first: whether each pair of methods ranks the same column first, bool [M, M].
-        chance: magnitude of tau that 95% of unrelated rankings do not exceed.
+        chance: magnitude that tau does not exceed in 95% of pairs of unrelated rankings.
     """
 
     methods: tuple[Method, ...]
@@ -37,7 +37,7 @@ class Agreement:
 
     @property
     def above_chance(self) -> np.ndarray:
-        """Mask of the method pairs that agree or disagree more strongly than 95% of unrelated rankings, bool [M, M]."""
+        """Mask of the method pairs that agree or disagree more strongly than chance, bool [M, M]."""
         return abs(self.tau) > self.chance
 
 
@@ -45,8 +45,8 @@ def agreement(attributions: Sequence[Attribution], columns: Sequence[int], targe
     """Compare how several methods rank the source tokens for one target.
 
     Args:
-        attributions: one attribution per method, all with the same targets and token groups. Negative scores rank below
-            0.
+        attributions: one attribution per method, all with the same targets and token groups. Scores are ranked with
+            their sign, so negative scores come last.
         columns: source columns to rank, for example all words but no special tokens.
         target: index of the target.
 

@@ -1,4 +1,4 @@
-"""The result type of all attribution methods: scores of source tokens and of previously written target tokens.
+"""The attribution methods and their result type: scores of source tokens and of previously written target tokens.
 
 Letters: R targets, S source tokens, T target tokens. The score of a word covers all tokens of the word.
 """
@@ -34,7 +34,7 @@ class MethodEntry:
         contrastive: whether the method can explain why one token was predicted rather than another.
         adds_up: "separately" if source scores and prefix scores each sum to 1; "together" if all scores have one
             meaningful sum; "no" if a sum has no meaning.
-        measured: whether the method reruns the model on changed input, rather than using values recorded in one run.
+        measured: whether the method hides tokens and runs the model again to measure the effect.
         as_trained: whether the method rejects traces with interventions.
         slow: whether the method is slow on long sentences.
         baseline: reference point that scores are measured from.
@@ -62,7 +62,8 @@ METHODS: Mapping[Method, MethodEntry] = {
     ),
     "norms": MethodEntry(
         "Vector norms",
-        "Attention weights, each multiplied by the length of the vector it brings in (Kobayashi et al. 2020, 2021).",
+        "The length of the vector that each word adds to an attention layer's output, averaged over all layers "
+        "(Kobayashi et al. 2020, 2021).",
         "share of vector lengths",
         "separately",
     ),
@@ -75,26 +76,27 @@ METHODS: Mapping[Method, MethodEntry] = {
     ),
     "alti": MethodEntry(
         "ALTI+",
-        "How close each vector comes to the sum that it belongs to. The results of all layers are multiplied together "
+        "The closer a word's vector is to the sum of all vectors in a layer, the larger its share. The shares of all "
+        "layers are multiplied together "
         "(Ferrando et al. 2022).",
         "share",
         "together",
     ),
     "frozen_gradient": MethodEntry(
         "Frozen gradient",
-        "Splits the logit exactly into one term for each word. Attention weights, scales of the "
-        "layer norms and activations stay constant (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
+        "Splits the logit exactly into one term for each word, plus terms for positions and biases. Attention weights, "
+        "layer norm scales and activations are held constant (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
         "logit",
         "together",
         signed=True,
         contrastive=True,
         as_trained=True,
-        baseline="none: the terms and the biases make up the whole logit",
+        baseline="none: all terms together make up the whole logit",
     ),
     "integrated_gradients": MethodEntry(
         "Integrated gradients",
         "The embeddings grow from 0 to their actual values, and each word is credited with its share "
-        "of the growth in log-probability (Sundararajan et al. 2017).",
+        "of the change in log-probability (Sundararajan et al. 2017).",
         "nats",
         "together",
         signed=True,
@@ -177,7 +179,10 @@ class Attribution:
         return METHODS[self.method]
 
     def error(self) -> np.ndarray:
-        """Return the largest deviation of the scores' sum from `total`, [R]; NaN if the method defines no total."""
+        """Return how far the sum of scores and remainders is from `total`, [R]; NaN if the method defines no total.
+
+        If source and prefix scores each sum to 1, return the larger of the two deviations.
+        """
         source, prefix = self.source.sum(axis=1), self.prefix.sum(axis=1)
         if self.properties.adds_up == "separately":
             return np.maximum(abs(source - self.total), abs(prefix - self.total))
@@ -186,7 +191,7 @@ class Attribution:
     def source_share(self) -> np.ndarray:
         """Return the source's share of all score magnitudes, [R].
 
-        NaN for methods whose source and prefix scores are normalised separately.
+        NaN if all scores are 0, and for methods whose source and prefix scores are normalised separately.
         """
         if self.properties.adds_up == "separately":
             return np.full(len(self.targets), np.nan)
@@ -261,7 +266,7 @@ def attribution_of_tokens(
 def attribution_of_shares(
     method: Method, trace: Trace, targets: Sequence[Target], source: np.ndarray, prefix: np.ndarray
 ) -> Attribution:
-    """Build an attribution from shares of each decoder row, [T, S] and [T, T], averaged over each target's positions.
+    """Build an attribution by averaging the rows of shares, [T, S] and [T, T], over each target's positions.
 
     Raises:
         ValueError: a target has `against`, but shares do not depend on which token was predicted.

@@ -1,9 +1,10 @@
 """Direct logit attribution: how much each decoder component contributes to a logit.
 
-The residual stream before the output projection is the sum of the embedding, every head's output and every feed-forward
-output. If the last layer norm's scale is fixed at its observed value, each logit is also a sum over components (Elhage
-et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm models only). The scale of an embedding norm
-is fixed likewise. The encoder does not write to this stream, so it contributes only through cross-attention heads.
+The residual stream after the last layer is the sum of the embedding, the outputs of all heads and feed-forward
+networks, and biases. If the last layer norm's scale is fixed at its observed value, each logit is also a sum over these
+components (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm models only). The scale of
+an embedding norm is fixed likewise. The encoder does not write to the decoder's stream, so it contributes only through
+cross-attention heads.
 """
 
 from collections.abc import Sequence
@@ -59,10 +60,11 @@ class DirectLogits:
 
     Attributes:
         targets: the R targets.
-        components: the N components, in the order in which they write to the residual stream.
+        components: the N components, in the order in which they write to the residual stream; then the biases of the
+            norms and of the output projection.
         scores: contributions, [R, N]. For a target with `against`, contributions to the logit difference.
-        logits: each target's logit or logit difference, computed independently from the trace's residual stream, [R].
-            Equal to the sum of the target's scores.
+        logits: each target's logit or logit difference, computed separately from the trace's last residual stream, [R].
+            It equals the sum of the target's scores.
     """
 
     targets: tuple[Target, ...]

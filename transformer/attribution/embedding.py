@@ -17,7 +17,7 @@ def embedding_summands(trace: Trace, weights: Weights, stack: Stack) -> tuple[np
 
     Returns:
         Token embeddings and, if the model adds any, positional encodings, [1 or 2, T, D]. Then the embedding norm's
-        bias, [D]; 0 without an embedding norm. Everything together sums to the input.
+        bias, [D]; 0 without an embedding norm. All of these add up to the input.
     """
     text = embedded_text(trace, weights, stack)
     summands = np.stack([text.scaled, *([] if text.positions is None else [text.positions])])

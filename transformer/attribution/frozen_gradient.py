@@ -1,9 +1,9 @@
-"""Frozen gradient attribution: splits a logit into exact terms, each an input times the logit's gradient.
+"""Frozen gradient attribution: splits a logit exactly into terms, each of which is an input times its gradient.
 
 With constant attention weights, layer norm scales and activation factors, a Transformer is linear in its embeddings,
-positional encodings and biases. The logit is then the sum of each input times its gradient (Ali et al. 2022, "XAI for
-Transformers: Better Explanations through Conservative Propagation"; Modarressi et al. 2023, "DecompX: Explaining
-Transformers Decisions by Propagating Token Decomposition").
+positional encodings and biases. The logit is then the sum of all inputs, each times its gradient (Ali et al. 2022,
+"XAI for Transformers: Better Explanations through Conservative Propagation"; Modarressi et al. 2023, "DecompX:
+Explaining Transformers Decisions by Propagating Token Decomposition").
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def frozen_gradient(run: TracedRun, targets: Sequence[Target]) -> Attribution:
 
 
 def _logit_terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[np.ndarray, ...]:
-    """Split each target's logit into exact terms.
+    """Split each target's logit exactly into terms.
 
     Returns:
         Terms of the source tokens, [B, S], and of the prefix tokens, [B, T]. Then four arrays [B]: terms of the source
@@ -54,8 +54,8 @@ def _logit_terms(model: Transformer, trace: Trace, targets: Sequence[Target]) ->
             for positions, side in ((model.source_positions, x), (model.target_positions, y))
         )
         with FrozenFunctions(bias):
-            # The model already adds the positional encodings. Adding (factor - 1) times the encodings changes nothing,
-            # but makes their gradient available.
+            # The model already adds the positional encodings. Adding (factor - 1) times the encodings changes no value,
+            # but makes the logit depend on the factor.
             memory = model.encode(x + (source_factor - 1) * source_positions, None)
             hidden = model.decode(y + (prefix_factor - 1) * target_positions, memory)
         logits = objective(model, hidden, trace, targets, log_probs=False, bias=bias)

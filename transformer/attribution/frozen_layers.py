@@ -4,7 +4,7 @@ Attention weights, layer norm scales and activation factors are held constant, a
 In addition, the contribution of each head or feed-forward network to every later input is kept separate.
 
 Letters: W writers (components that add to a residual stream), R heads of a sub-layer (1 for a feed-forward network), T
-query positions, S key positions, D model width, K head width.
+query positions, S key positions, D model width, F feed-forward width.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ class SubLayerId:
 
     @property
     def reads(self) -> Stack:
-        """Stack whose residual stream supplies the sub-layer's keys and values."""
+        """Stack whose residual stream supplies the keys and values, or a feed-forward network's input."""
         return "encoder" if self.part == "cross_attention" else self.stack
 
 
@@ -73,7 +73,8 @@ class FrozenNorm:
 class FrozenLayer:
     """A sub-layer as a linear map.
 
-    At position t, head r writes the sum over s of mix[r, t, s] times a linear function of the input at s.
+    At position t, head r writes constant[r, t] plus the sum over s of mix[r, t, s] times a linear function of the input
+    at s, after the norm `read`.
 
     Attributes:
         place: identifies the sub-layer.
@@ -84,7 +85,7 @@ class FrozenLayer:
         mix: attention weights, [R, T, S]; the identity matrix for a feed-forward network.
         written: each head's output, [R, T, D].
         constant: part of `written` that comes from biases rather than from the input, [R, T, D].
-        bias: output bias of the sub-layer, [D].
+        bias: output bias of attention, [D]; 0 for a feed-forward network, whose biases are all in `constant`.
         factor: output of the activation function divided by its input, [T, F]; None for attention.
     """
 
@@ -117,7 +118,7 @@ class Streams:
     Attributes:
         writers: each writer's contribution after all norms so far, [W, T, D]. The writers are the embeddings, the
             positional encodings if the model adds any, then every head and feed-forward network in order.
-        constant: contribution of all biases, [T, D].
+        constant: contribution of the biases that belong to no writer, [T, D].
         names: each writer as (sub-layer, head): (None, 0) for the embeddings and (None, 1) for the positional
             encodings.
     """
@@ -165,11 +166,11 @@ class FrozenRun:
             self.output[stack] = self._norm(f"{stack}_norm", x, "pre")
 
     def stack_output(self, stack: Stack, last: np.ndarray) -> np.ndarray:
-        """Return a stack's output from the stream after the last layer, [..., T, D], with the actual, unfrozen norm."""
+        """Return a stack's output, given the stream after the last layer, [..., T, D]. The norm is not frozen."""
         return self._normed(f"{stack}_norm", last, "pre")
 
     def after(self, place: SubLayerId, summed: np.ndarray) -> np.ndarray:
-        """Return the stream after a sub-layer from the sum of input and output, [..., D]. The norm is not frozen."""
+        """Return the stream after a sub-layer, given the sum of input and output, [..., D]. The norm is not frozen."""
         return self._normed(f"{place.stack}_layers.{place.layer}.{place.part}_residual.norm", summed, "post")
 
     def embeddings(self, stack: Stack) -> np.ndarray:
@@ -237,7 +238,7 @@ class FrozenRun:
         ), x_after
 
     def _norm(self, name: str, x: np.ndarray, where: str) -> FrozenNorm:
-        """Freeze the norm of x, [T, D].
+        """Freeze the named layer norm for the input x, [T, D].
 
         Return the identity if `where` ("pre" or "post") is not the model's norm placement.
         """

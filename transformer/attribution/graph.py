@@ -2,8 +2,8 @@
 
 With all nonlinear operations held constant, the logit is a sum over paths (Elhage et al. 2021, "A Mathematical
 Framework for Transformer Circuits"). A node's value is the part of the logit that passes through the node's output. An
-edge's value is the part of the receiver's value that the sender wrote. Biases are senders too. A node's incoming edges
-add up to the node's value, and so do the outgoing edges. No dictionary is trained, unlike in Ameisen et al. 2025,
+edge's value is the part of the receiver's value that the sender contributed. Biases are senders too. A node's incoming
+edges add up to the node's value, and so do the outgoing edges. No dictionary is trained, unlike in Ameisen et al. 2025,
 "Circuit Tracing".
 """
 
@@ -53,7 +53,7 @@ class Node:
         return self.place.kind if self.place else None
 
 
-# An edge as (sender, receiver).
+# An edge, as a pair (sender, receiver).
 Path = tuple[Node, Node]
 
 
@@ -62,14 +62,15 @@ class AttributionGraph:
     """Nodes and edges of an attribution graph, without bias nodes or negligible edges; float64, in logits.
 
     Attributes:
-        nodes: the N nodes, each after all nodes that have an edge into it; the target is last.
+        nodes: the N nodes. Each node comes after all nodes that have an edge into it; the target is last.
         values: value of each node, computed from the node's output, [N].
-        inflow: sum of the edges into each node, including edges that are not stored, [N]; 0 for tokens.
+        inflow: sum of the edges from other nodes into each node, including those that are not stored, [N]; 0 for
+            tokens.
         biases: edge from the biases into each node, [N]; 0 for tokens.
         own: part of each node's value that comes from no other node, [N]: a token's whole value, 0 for other nodes.
         senders, receivers: node indices at the two ends of each edge, [E].
         edges: value of each edge, [E].
-        flow: sum of the magnitudes of all edges, including edges that are not stored.
+        flow: sum of the magnitudes of all edges between nodes, including edges that are not stored.
     """
 
     nodes: tuple[Node, ...]
@@ -83,7 +84,7 @@ class AttributionGraph:
     flow: float
 
     def error(self) -> np.ndarray:
-        """Return the absolute difference between each node's value and the sum of its incoming edges, [N]."""
+        """Return the absolute difference between each node's value and the sum of its parts (`sums`), [N]."""
         return abs(self.sums - self.values)
 
     @property
@@ -133,7 +134,7 @@ def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = MIN_E
 
 
 def runner_up(trace: Trace, position: int) -> int:
-    """Return the id of the most likely token other than the predicted one."""
+    """Return the id of the most likely token at a position, apart from the predicted one."""
     return next(int(each) for each in trace.candidate_ids[position] if each != trace.predicted_tokens[position].id)
 
 
@@ -262,7 +263,7 @@ class _Forward:
     def _add(
         self, stack: Stack, place: SubLayerId | None, values: np.ndarray, inflow: np.ndarray, biases: np.ndarray
     ) -> None:
-        """Append the nodes of one or more heads, with values [R, T]."""
+        """Append the nodes of a sub-layer, or of a stack's tokens, with values [R, T]."""
         kind: NodeKind = "token" if place is None else "head" if place.kind else "feed-forward"
         for head in range(len(values)):
             self.writers[stack].append(len(self.nodes))
@@ -276,7 +277,7 @@ class _Forward:
         self.biases.append(biases)
 
     def _keep(self, stack: Stack, parts: np.ndarray, first: int) -> None:
-        """Store the edges, [W, S, R, T], from a stack's components to the nodes that start at index `first`."""
+        """Store the large edges, [W, S, R, T], from a stack's components to the nodes that start at index `first`."""
         sizes = abs(parts)
         self.flow += float(sizes.sum())
         writer, position, *receiver = np.nonzero(sizes >= max(self.smallest, np.finfo(float).tiny))

@@ -17,14 +17,14 @@ from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
 
-# Number of integration steps, doubled until the error is small enough.
+# The number of integration steps starts at MIN_STEPS and doubles until the error is within TOLERANCE, up to MAX_STEPS.
 MIN_STEPS, MAX_STEPS = 32, 256
-# Largest allowed integration error, relative to the change in log-probability, or to 1 nat if the change is smaller.
+# Acceptable integration error, relative to the change in log-probability, or to 1 nat if the change is smaller.
 TOLERANCE = 0.05
 
 
 def integrated_gradients(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Attribute each target's log-probability, relative to all-zero embeddings, in nats."""
+    """Attribute the difference between each target's log-probability and that with all-zero embeddings, in nats."""
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
     return attribution_of_tokens("integrated_gradients", run.trace, targets, source, prefix, total)
@@ -40,8 +40,8 @@ def integrate(
 ) -> list[Tensor]:
     """Compute a function's integrated gradients from the baseline 0, by the trapezoidal rule.
 
-    The points on the straight path are a = v^2 for equally spaced v. This puts more points near the baseline, where
-    layer normalisation changes fastest.
+    The straight path runs through a x for a from 0 to 1. The points are a = v^2 for equally spaced v. This puts more
+    points near the baseline, where layer normalisation changes fastest.
 
     Args:
         function: maps tensors [B, ...], one per input, to [B].

@@ -12,8 +12,8 @@ import numpy as np
 class Mixing:
     """How much of each input position is in each output position, per attention layer with its residual connection.
 
-    For L layers, S source tokens and T target tokens; float64. Each row sums to 1. In cross-attention, a row and its
-    share in `residual` together sum to 1.
+    For L layers, S source tokens and T target tokens; float64. Each row of self-attention sums to 1. In
+    cross-attention, a row and the same row's share in `residual` together sum to 1.
 
     Attributes:
         encoder: shares in the encoder's self-attention, [L, S, S].

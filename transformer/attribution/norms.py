@@ -1,7 +1,7 @@
 """Attribution by vector norms: the length of the vector that each position adds to an attention layer's output.
 
 Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms", section 3.
-The vectors of all heads are added before taking the norm, so opposite vectors cancel out.
+The vectors of all heads are added before the norm is taken, so opposite vectors cancel out.
 """
 
 from collections.abc import Sequence

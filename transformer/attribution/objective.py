@@ -56,8 +56,8 @@ def objective(
         hidden: decoder output, [B, T, D].
         trace: trace of the model run, which supplies the predicted tokens.
         targets: one target per row, or a single target for all rows.
-        log_probs: whether to return log-probabilities in nats rather than logits. The difference between two tokens is
-            the same either way.
+        log_probs: whether to return log-probabilities in nats rather than logits. The difference between two
+            tokens is the same in both.
         bias: factor on the output projection's bias, [B, 1, 1], if the model is linearised by `FrozenFunctions`;
             otherwise None.
     """
@@ -81,6 +81,6 @@ def objective(
 
 
 def _scores_of_ids(scores: Tensor, ids: Sequence[int]) -> Tensor:
-    """Return one id's score from each row of [N, V], as [N]; id -1 has the score 0."""
+    """Return the score of one id from each row of `scores`, [N, V] -> [N]; id -1 has the score 0."""
     wanted = torch.tensor(ids, device=scores.device)
     return scores.gather(1, wanted.clamp(min=0)[:, None])[:, 0] * (wanted >= 0)

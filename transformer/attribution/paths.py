@@ -32,7 +32,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
     cells = _cut_streams(run, paths)
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
-    # A batch runs every layer from the first receiver's layer upwards, so batch edges that lead into the same layer.
+    # Each batch runs all layers from the lowest receiver's layer on, so put edges into the same layer in one batch.
     order: dict[SubLayerId | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
     rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
     for start in range(0, len(rows), BATCH_PATHS):
@@ -44,7 +44,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
 
 
 def _cut_streams(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
-    """Cut each edge alone, and return the residual stream after the receiver, at the receiver's position, [D]."""
+    """Cut each edge on its own, and return each residual stream after the receiver, at the receiver's position, [D]."""
     cells: list[np.ndarray] = [np.zeros(0)] * len(paths)
     for layer, streams in run.steps():
         place = layer.place if layer else None
@@ -99,7 +99,7 @@ def _receiver_stream(run: FrozenRun, place: SubLayerId, read: int, receiver: Nod
 
 
 def _run_with(run: FrozenRun, changes: Sequence[tuple[Path, np.ndarray]]) -> np.ndarray:
-    """Return the decoder's final stream, [B, T, D]; each batch row replaces the stream at one receiver."""
+    """Return the decoder's final stream, [B, T, D]; in each batch row, the stream at one receiver is replaced."""
     places = [receiver.place for (_, receiver), _ in changes]
     first = next((number for number, layer in enumerate(run.layers) if layer.place in places), len(run.layers))
     x, memory = np.zeros(0), None

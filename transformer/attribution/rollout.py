@@ -21,7 +21,7 @@ def rollout(run: TracedRun, targets: Sequence[Target]) -> Attribution:
 
 
 def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
-    """Compute each input token's share in the decoder's output.
+    """Compute each input token's share of the decoder's output.
 
     Returns:
         Shares over the source, [T, S], and over the prefix, [T, T]. At each position, both rows together sum to 1.
@@ -37,7 +37,7 @@ def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encoder_rollout(mixing: Mixing) -> np.ndarray:
-    """Return each source token's share in the encoder's output, [S, S]."""
+    """Return each source token's share of the encoder's output, [S, S]."""
     product = np.eye(mixing.encoder.shape[-1])
     for layer in mixing.encoder:
         product = _product(layer, product)

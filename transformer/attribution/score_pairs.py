@@ -1,8 +1,8 @@
 """Explains why a head attends to a position, by splitting the attention score into pairs of model components.
 
-A score is the dot product of a query and a key. With constant norm scales, query and key are each a sum over the
-components that wrote to a residual stream. The score is therefore a sum over pairs of components (Elhage et al. 2021,
-"A Mathematical Framework for Transformer Circuits", section "QK circuits").
+A score is the scaled dot product of a query and a key. If norm scales are held constant, the query and the key are
+each a sum over the components that wrote to a residual stream. The score is therefore a sum over pairs of components
+(Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", section "QK circuits").
 """
 
 import math
@@ -14,8 +14,8 @@ from transformer.attribution.frozen_layers import FrozenNorm, FrozenRun, Streams
 from transformer.model.encodings import NO_POSITIONS, relative_positions, turn
 from transformer.values.trace import Kind
 
-# (sub-layer, 0-based head). If the sub-layer is None, the number is 0 for the embedding, 1 for the positional encoding
-# and 2 for all biases.
+# A pair (sub-layer, 0-based head). If the sub-layer is None, the second entry is 0 for the embedding, 1 for the
+# positional encoding and 2 for the biases.
 Writer = tuple[SubLayerId | None, int]
 BIASES: Writer = (None, 2)
 
@@ -28,7 +28,7 @@ class ScorePairs:
         query_parts: the A terms of the query: the components that wrote to the query's stream, then the biases.
         key_parts: the B terms of the key: the components that wrote to the key's stream, then the biases.
         scores: contribution of each pair, [A, B].
-        distance: relative-position bias added to the score; 0 in models without such biases.
+        distance: relative-position bias added to the score; 0 if there is no such bias.
     """
 
     query_parts: tuple[Writer, ...]

@@ -55,7 +55,7 @@ def transformed_vectors(trace: Trace, weights: Weights, kind: Kind, layer: int) 
 
 
 def linear_layer_norm(vectors: np.ndarray, gain: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """Apply a layer normalisation to each summand of its input: gain times (v - mean(v)) / s.
+    """Apply a layer normalisation without its bias to each summand of its input: gain times (v - mean(v)) / s.
 
     Args:
         vectors: summands v, [..., D].

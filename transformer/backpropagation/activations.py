@@ -22,12 +22,18 @@ def relu_derivative(x: np.ndarray) -> np.ndarray:
 
 
 def gelu_derivative(x: np.ndarray) -> np.ndarray:
-    """Return Phi(x) + x phi(x), the derivative of x Phi(x); Phi is the normal CDF (Hendrycks and Gimpel 2016)."""
+    """Return Phi(x) + x phi(x), the derivative of x Phi(x) (Hendrycks and Gimpel 2016).
+
+    Phi is the CDF of the standard normal distribution, and phi its density.
+    """
     return (1 + erf(x / math.sqrt(2))) / 2 + x * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
 
 
 def gelu_tanh_derivative(x: np.ndarray) -> np.ndarray:
-    """Return `(1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2` with `u = sqrt(2 / pi) (x + 0.044715 x^3)`."""
+    """Return `(1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2` with `u = sqrt(2 / pi) (x + 0.044715 x^3)`.
+
+    This is the derivative of `x (1 + tanh u) / 2`, which approximates GELU.
+    """
     scale = math.sqrt(2 / math.pi)
     tanh = np.tanh(scale * (x + 0.044715 * x**3))
     return (1 + tanh) / 2 + x * (1 - tanh**2) * scale * (1 + 3 * 0.044715 * x**2) / 2

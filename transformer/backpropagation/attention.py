@@ -151,9 +151,10 @@ def multi_head_attention(
 
 
 def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes: Notes) -> MultiHeadGradients:
-    """Apply the backward steps in reverse order: output projection, split, attention, join, input projections.
+    """Go back through the forward pass: output projection, splitting into heads, attention, joining, input projections.
 
-    Rotations are undone by the negative angles, because the inverse of a rotation is its transpose.
+    The gradients of rotated queries and keys are multiplied by the transposes of the rotations, which are rotations by
+    the negative angles.
 
     Args:
         grad: gradient of the output, dy [B, T, D].

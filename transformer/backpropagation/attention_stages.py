@@ -13,7 +13,10 @@ from transformer.values.trace import Part
 
 
 def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Yield the stages from the gradient of the attention output, [N, D], to the gradient of the attention input."""
+    """Yield the stages from the output of attention, with gradient dy [N, D], to its input projections.
+
+    In pre-norm models, the gradient of the attention input follows.
+    """
     computed, head, config, stack, rows = (
         builder.gradients,
         builder.head,
@@ -160,6 +163,6 @@ def _input_gradient(builder: StageBuilder, part: Part) -> GradientStage:
     # Break the formula into two lines, so that it fits into narrow columns.
     formula = r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h \\ {} + \sum_h \left(dK_h W^{K\top}_h + dV_h W^{V\top}_h\right)"
     if part == "cross_attention":
-        # In cross-attention, keys and values are computed from the encoder's output instead.
+        # In cross-attention, only the queries are computed from this input.
         parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
     return builder.stage("read", "input of all heads", formula, f"B, {builder.rows}, D", f"{name}.read", Sum(parts))

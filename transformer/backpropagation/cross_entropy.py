@@ -21,7 +21,7 @@ def cross_entropy(
     """Return L = -sum_v y_v log p_v with p = softmax(z), summed over the positions that count, in nats.
 
     Without smoothing, y is 1 for the correct token and 0 for all others. Label smoothing takes a share e from the
-    correct token, and spreads it evenly over the whole vocabulary. Source: Szegedy et al. 2016, "Rethinking the
+    correct token, and spreads this share evenly over the whole vocabulary. Source: Szegedy et al. 2016, "Rethinking the
     Inception Architecture", section 7.
 
     Args:

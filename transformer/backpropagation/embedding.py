@@ -43,9 +43,9 @@ def embedding(
 def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) -> dict[str, np.ndarray]:
     """Return dE and, if positional encodings are learned, dP.
 
-    dE[v] is sqrt(D) times the sum of dx over all occurrences of token v. A token that occurs twice therefore gets both
-    gradients, and a token that does not occur gets none. dP[n] is the sum of dx[n] over the batch. Computed positional
-    encodings have no parameter, and therefore no gradient.
+    dE[v] is sqrt(D) times the sum of dx over all occurrences of token v. It therefore contains both gradients of a
+    token that occurs twice, and is 0 for a token that does not occur. dP[n] is the sum of dx[n] over the batch.
+    Computed positional encodings have no parameter, and therefore no gradient.
 
     Args:
         grad: gradient of the output, dx [B, N, D].

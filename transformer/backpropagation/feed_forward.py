@@ -45,12 +45,14 @@ def feed_forward(
 
 
 def feed_forward_backward(grad: np.ndarray, saved: FeedForwardSaved, notes: Notes) -> FeedForwardGradients:
-    """Apply the three backward steps in reverse order: dh = dy W_2, du = dh * f'(u), dx = du W_1.
+    """Go back through the three steps of the forward pass: dh = dy W_2, du = dh * f'(u), dx = du W_1.
+
+    u and h are the values before and after f.
 
     Args:
         grad: gradient of the output, dy [B, T, D].
         saved: values from the forward pass.
-        notes: receives the gradients of hidden and expanded.
+        notes: receives the gradients of hidden (h) and expanded (u).
     """
     contract = linear_backward(grad, saved.contract)
     d_expanded = activation_backward(notes.note("hidden", contract.x), saved.derivative)

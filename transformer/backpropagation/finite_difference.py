@@ -1,4 +1,4 @@
-"""Approximates a gradient numerically: changes one number slightly, and measures the change of the loss."""
+"""Approximates a gradient numerically: changes one number slightly, and measures the change in the loss."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import numpy as np
 from transformer.backpropagation.gradients import LossInputs, loss
 from transformer.config import TransformerConfig
 
-# A larger step adds error from the loss's curvature, and a smaller one adds rounding error. This step's error is about
+# A larger step increases the truncation error, a smaller one the rounding error. With this step, the error is about
 # 1e-9.
 STEP = 1e-5
 
@@ -30,7 +30,7 @@ def finite_difference(
         name: name of the array that contains x, a parameter or an intermediate result.
         at: index of x in the array.
         shape: shape of the array.
-        step: difference h.
+        step: step h.
     """
 
     def moved(by: float) -> float:

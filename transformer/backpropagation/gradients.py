@@ -1,4 +1,4 @@
-"""Computes a batch's loss, and the gradient with respect to every parameter and intermediate result."""
+"""Computes the loss of a batch, and its gradient with respect to every parameter and intermediate result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -101,7 +101,8 @@ def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
 def stack_output(trace: Trace, weights: Weights, stack: Stack) -> np.ndarray:
     """Return the output of the encoder or decoder, float64 [N, D].
 
-    The output is the last residual stream, after the final layer normalisation in pre-norm models.
+    The output is the residual stream after the last sub-layer. Pre-norm models also apply the final layer
+    normalisation.
     """
     last = trace.residual_stream(stack)[-1].astype(np.float64)
     return layer_norm(last, *weights.gain_and_bias(f"{stack}_norm"))[0] if weights.config.norm == "pre" else last

@@ -1,4 +1,4 @@
-"""Replays a sentence through the model in named stages, in textbook order.
+"""Splits a forward pass into named stages, in textbook order.
 
 Each stage has a name, a formula, a shape in letters, and an array. Letters: B batch (1), S source tokens, T target
 tokens, H heads, D model width, K head width, F feed-forward width, V vocabulary.
@@ -42,7 +42,7 @@ def stages(
         trace: trace with details.
         weights: weights of the model that made the trace.
         encoder_layer, decoder_layer: 0-based layers to show in detail.
-        head: 0-based head to show in detail, from queries to weights.
+        head: 0-based head to show in detail, from queries to output.
     """
     layers = {"encoder": encoder_layer, "decoder": decoder_layer}
     stage_list = []
@@ -93,8 +93,7 @@ def _layer_stages(trace: Trace, weights: Weights, stack: Stack, layer: int, head
             yield from _attention_stages(trace, weights, replayed, head)
         name = "FFN" if part == "feed_forward" else "MultiHead"
         added = rf"x + \mathrm{{{name}}}({_input_symbol(weights)})"
-        # In pre-norm models, the sum after the residual connection is the next residual stream, so take
-        # it from the trace.
+        # In pre-norm models, the sum is the residual stream after the sub-layer, so take it from the trace.
         yield _stage(
             replayed, "residual", "residual connection", added, f"{rows}, D", replayed.after if pre else replayed.summed
         )
@@ -104,7 +103,7 @@ def _layer_stages(trace: Trace, weights: Weights, stack: Stack, layer: int, head
 
 
 def _attention_stages(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
-    """Yield the stages of one head, from queries to output, then the stages of the joined heads."""
+    """Yield the stages of one head, from queries to output, and then those of all heads joined."""
     kind: Kind = "cross" if part.part == "cross_attention" else part.stack
     rows, columns = length_letter(part.stack), "T" if kind == "decoder" else "S"
     name = ATTENTION[kind]
@@ -131,12 +130,12 @@ def _attention_stages(trace: Trace, weights: Weights, part: SubLayer, head: int)
         if relative.angles is not None:
             yield stage(
                 f"unturned_{key}",
-                f"{name_of}, not turned yet",
+                f"{name_of}, before rotation",
                 rf"{letter}'_h = {formula}",
                 f"{letters}, K",
                 turn(array.astype(np.float64), -relative.angles),
             )
-            name_of, formula = f"{name_of}, turned", rf"R_p {letter}'_h, \quad {position_formula}"
+            name_of, formula = f"{name_of}, rotated", rf"R_p {letter}'_h, \quad {position_formula}"
         yield stage(key, name_of, rf"{letter}_h = {formula}", f"{letters}, K", array)
     yield stage(
         "values", "values of a head", rf"V_h = {looked_at} W^V_h + b^V_h", f"{columns}, K", detail("values")[head]
@@ -203,7 +202,7 @@ def _output_stages(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Sta
 def _prediction_stages(trace: Trace, weights: Weights) -> Iterator[Stage]:
     predicted = prediction(trace, weights)
     bias = r" + b" if weights.config.output_bias else ""
-    # Tied embeddings reuse the target embedding table E as the output matrix; otherwise it is a separate matrix W.
+    # Tied embeddings reuse the target embedding table E as the output matrix. Other models have a separate matrix W.
     matrix = "W" if weights.config.tied_embeddings == "none" else "E"
     for key, name, formula, letters, array in (
         ("logits", "generator (linear)", rf"z = y {matrix}^\top{bias}", "B, T, V", predicted.logits),
