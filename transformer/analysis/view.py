@@ -44,7 +44,7 @@ class View:
         weights: attention weights, [L, H, R, C]; rows are queries and sum to 1, columns are keys.
         mask: bool [R, C], True where the row may attend to the column; all other weights are 0.
         hidden: share of each row's attention on hidden columns, 0 to 1, [L, H, R]; None if no column is hidden. If
-            columns are hidden, the other weights are rescaled to sum to 1.
+            columns are hidden, each row's other weights are rescaled to sum to 1.
     """
 
     axes: Axes

@@ -72,9 +72,9 @@ def has_word(group: Group, tokens: Sequence[Token], text: str) -> bool:
 
 
 def is_word_border(before: str, after: str) -> bool:
-    """Return whether a word ends between two adjacent characters, although they are not whitespace.
+    """Return whether a word ends between two adjacent characters, without whitespace between them.
 
-    This is so if either belongs to a script without spaces or is an East Asian punctuation mark, unless the second is a
+    It does if either belongs to a script without spaces or is an East Asian punctuation mark, unless the second is a
     combining mark. The two characters must belong to different tokens.
     """
     if unicodedata.category(after).startswith("M"):

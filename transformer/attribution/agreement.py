@@ -37,7 +37,7 @@ class Agreement:
 
     @property
     def above_chance(self) -> np.ndarray:
-        """Mask of the method pairs that agree or disagree more strongly than chance, bool [M, M]."""
+        """Mask of the method pairs whose tau exceeds `chance` in magnitude, bool [M, M]."""
         return abs(self.tau) > self.chance
 
 

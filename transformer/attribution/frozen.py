@@ -14,9 +14,9 @@ from transformer.model.attention import scaled_dot_product_attention
 class FrozenFunctions(TorchFunctionMode):
     """Context manager in which gradients treat a model as linear, in the current thread.
 
-    Outputs stay the same, but gradients are those of a function that is linear in embeddings and biases. Sources: Ali
-    et al. 2022, "XAI for Transformers: Better Explanations through Conservative Propagation", section 4; Modarressi et
-    al. 2023, "DecompX".
+    Outputs stay the same, but gradients are those of a function that is linear in embeddings, positional encodings and
+    biases. Sources: Ali et al. 2022, "XAI for Transformers: Better Explanations through Conservative Propagation",
+    section 4; Modarressi et al. 2023, "DecompX".
 
     The torch functions that the layers call are replaced while the context is active. No module is changed.
 

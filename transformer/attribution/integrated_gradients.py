@@ -24,7 +24,7 @@ TOLERANCE = 0.05
 
 
 def integrated_gradients(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Attribute the difference between each target's log-probability and that with all-zero embeddings, in nats."""
+    """Attribute the difference between each target's log-probability and its value for all-zero embeddings, in nats."""
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
     return attribution_of_tokens("integrated_gradients", run.trace, targets, source, prefix, total)

@@ -32,7 +32,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
     cells = _cut_streams(run, paths)
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
-    # Each batch runs all layers from the lowest receiver's layer on, so put edges into the same layer in one batch.
+    # Each batch runs all layers from its first receiver's layer on, so batch edges that lead into the same layer.
     order: dict[SubLayerId | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
     rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
     for start in range(0, len(rows), BATCH_PATHS):
@@ -44,7 +44,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
 
 
 def _cut_streams(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
-    """Cut each edge on its own, and return each residual stream after the receiver, at the receiver's position, [D]."""
+    """Cut each edge on its own, and return the streams after the receivers, at the receivers' positions, [D] each."""
     cells: list[np.ndarray] = [np.zeros(0)] * len(paths)
     for layer, streams in run.steps():
         place = layer.place if layer else None
