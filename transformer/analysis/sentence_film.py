@@ -67,9 +67,9 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
 
     They lead from tokenization to the decoder steps that write and read the word's translation. The translation is the
     target word with the most cross-attention to the source word. For cross-attention, the frames show the head that
-    links these two words most strongly (see `word_links`). For self-attention, the frames show a head that links the
-    source word, or in the decoder its translation, to a word other than an article. Of the strongest links, the one in
-    the highest layer is chosen. Without a suitable link, `clearest_head` chooses the head.
+    links these two words most strongly (see `word_links`). For self-attention, the frames show a head that links
+    the word (in the decoder, its translation) to a word other than an article. Of the strongest links, the one in the
+    highest layer is chosen. Without a suitable link, `clearest_head` chooses the head.
 
     Args:
         trace: trace with details, from a model with an encoder and a decoder.

@@ -73,8 +73,8 @@ class FrozenNorm:
 class FrozenLayer:
     """A sub-layer as a linear map.
 
-    At position t, head r writes constant[r, t] plus the sum over s of mix[r, t, s] times a linear function of the input
-    at s, after the norm `read`.
+    At position t, head r writes constant[r, t] plus the sum over s of mix[r, t, s] f(x[s]). Here, x is the input after
+    the norm `read`, and f is a linear function.
 
     Attributes:
         place: identifies the sub-layer.
