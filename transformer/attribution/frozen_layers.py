@@ -74,7 +74,7 @@ class FrozenLayer:
     """A sub-layer as a linear map.
 
     At position t, head r writes constant[r, t] plus the sum over s of mix[r, t, s] f(x[s]). Here, x is the input after
-    the norm `read`, and f is a linear function.
+    the norm `read`, and f is linear. For a feed-forward network, f depends on s.
 
     Attributes:
         place: identifies the sub-layer.
