@@ -28,7 +28,7 @@ class MethodEntry:
 
     Attributes:
         title: display name of the method.
-        text: one sentence about what the method does.
+        text: one or two sentences about what the method does.
         unit: unit of a score.
         signed: whether a score can be negative, that is, count against the predicted word.
         contrastive: whether the method can explain why one token was predicted rather than another.
@@ -77,8 +77,7 @@ METHODS: Mapping[Method, MethodEntry] = {
     "alti": MethodEntry(
         "ALTI+",
         "The closer a word's vector is to the sum of all vectors in a layer, the larger its share. The shares of all "
-        "layers are multiplied together "
-        "(Ferrando et al. 2022).",
+        "layers are multiplied together (Ferrando et al. 2022).",
         "share",
         "together",
     ),

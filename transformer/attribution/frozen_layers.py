@@ -137,14 +137,16 @@ class FrozenRun:
         last: residual stream at the end of the encoder and of the decoder, [T, D] each.
 
     Raises:
-        ValueError: the trace has interventions, or the model's attention is not full attention with one key per token.
+        ValueError: the trace has interventions, or the model has local or compressed attention.
     """
 
     def __init__(self, trace: Trace, weights: Weights) -> None:
         if trace.interventions != AS_TRAINED:
             raise ValueError("paths are defined only for the model as trained: make the trace without interventions")
         if weights.config.attention != "full":
-            raise ValueError("paths need full attention, with one key per token, which this model does not have")
+            raise ValueError(
+                "paths are defined only for models with full attention: this model has local or compressed attention"
+            )
         # Convert each layer's weights to float64 once, because every weight is used several times.
         doubled = {name: array.astype(np.float64) for name, array in weights.arrays.items() if "_layers." in name}
         weights = replace(weights, arrays={**weights.arrays, **doubled})

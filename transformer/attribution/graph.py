@@ -106,7 +106,7 @@ class PrunedGraph:
     """The part of an attribution graph that large edges connect to the target.
 
     Attributes:
-        threshold: smallest magnitude of an edge, logits.
+        threshold: smallest magnitude of an edge in the pruned graph, in logits.
         nodes: node indices in increasing order.
         edges: edge indices, largest magnitude first.
         biased: indices of the nodes whose edge from the biases has at least the threshold's magnitude.
@@ -126,7 +126,7 @@ def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = MIN_E
     Args:
         run: frozen run of the trace to explain.
         target: the prediction to explain.
-        smallest: smallest magnitude of an edge to store, logits.
+        smallest: smallest magnitude of an edge to store, in logits.
     """
     directions, offset = output_directions(run, target)
     gradients, read = _backward(run, directions)
@@ -197,7 +197,7 @@ def _backward(
 
 
 class _Forward:
-    """Traces each component's contribution in a forward pass, and collects the edges into every sub-layer."""
+    """Traces each component's contribution in a forward pass, and collects the edges into every node."""
 
     def __init__(
         self,

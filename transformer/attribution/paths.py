@@ -16,7 +16,7 @@ from transformer.attribution.graph import Node, Path, output_directions
 from transformer.backpropagation.notes import Notes, select
 from transformer.values.cancellation import check_cancelled
 
-# Number of edges to cut in one batch, each in a separate copy of the text.
+# Maximum number of edges to cut in one batch, each in a separate copy of the text.
 BATCH_PATHS = 8
 
 

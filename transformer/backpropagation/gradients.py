@@ -14,7 +14,7 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class LossInputs:
-    """Inputs of a loss.
+    """A batch for which to compute the loss.
 
     Attributes:
         source: token ids that the encoder reads, [B, S].
