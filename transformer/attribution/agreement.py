@@ -1,8 +1,8 @@
 """Tests whether attribution methods agree, and whether the agreement exceeds chance.
 
-Kendall's tau-b compares two rankings of the same tokens. For unrelated rankings, tau has mean 0, and a standard
-deviation that depends only on the number of tokens (Kendall 1938, "A New Measure of Rank Correlation"). With few
-tokens, this deviation is large, so even unrelated rankings often agree.
+Kendall's tau-b compares two rankings of the same tokens. For unrelated rankings, tau has mean 0. Its
+standard deviation depends only on the number of tokens (Kendall 1938, "A New Measure of Rank Correlation"). With few
+tokens, the deviation is large, so even unrelated rankings often agree.
 """
 
 import math
