@@ -31,12 +31,12 @@ from transformer.measurements.matching import HeadMatches, KindMatch, second_tra
 from transformer.running.translator import Translator
 from transformer.values.trace import Kind
 
-# Models with more parameters are not compared with a randomly initialised model of the same shape.
+# If the second model has more parameters than this, the page omits the comparison with an untrained model.
 MAX_PARAMETERS = 100_000_000
 
 
 def show_two_models(reading: MapReading, kind: Kind) -> None:
-    """Match each head of the first model with a head of the second, and show the chosen head beside its match."""
+    """Match the heads of the first model with those of the second, and show the chosen head beside its match."""
     first = reading.translator
     if first is None:
         st.info("This part compares two translators. Choose the translator at the top.")
@@ -55,9 +55,10 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         _draw_matches(models, choice)
     st.caption(
         f"Each cell is a head of {markdown(own)}; the number in the cell is the matching head of {markdown(title)}, as "
-        "layer.head. The colour shows the similarity: 1 if both heads look at the same words in every row, 0 if they "
-        "never do. Heads are matched one to one, so that the total similarity is as large as possible. If no unmatched "
-        "head is left, the most similar head is given in brackets. Click a cell to see both heads below.",
+        "layer.head. The colour shows the similarity: 1 if the two heads have the same attention weights, 0 if they "
+        "look at different words in every row. Heads are matched one to one, so that the total similarity is as large "
+        "as possible. If a head has no match, the most similar head is given in brackets. Click a cell to see both "
+        "heads below.",
         help=explain("Jensen-Shannon divergence"),
     )
     st.markdown(_describe_nulls(first, models))
@@ -96,17 +97,17 @@ def _draw_matches(models: TwoModels, choice: AttentionParams) -> None:
 
 
 def _describe_nulls(first: Translator, models: TwoModels) -> str:
-    """Return Markdown that compares the similarity of the matched heads with that of two kinds of random matches."""
+    """Return Markdown that compares the mean similarity of the matched heads with chance levels."""
     description = f"Mean similarity of the matched heads: **{np.nanmean(models.matched):.2f}**. "
     description += (
-        f"If the second model's heads are shuffled within each layer, it is {np.nanmean(models.shuffled):.2f}"
+        f"If the second model's heads are shuffled within each layer, the mean is {np.nanmean(models.shuffled):.2f}"
     )
     if models.other != UNTRAINED and models.second.parameters <= MAX_PARAMETERS:
         random, trace = untrained_of(models.second), models.traces[0]
         by_chance = similarities(trace, second_trace(first, CachedRuns(random), random, trace), models.kind)
         best = float(np.nanmean(matched_similarity(by_chance, best_match(by_chance))))
-        description += f"; for the best match in a model of the same shape with random weights, it is {best:.2f}"
-    return f"{description}. A match means something only if it is clearly above chance."
+        description += f"; for the best match in a model of the same shape with random weights, {best:.2f}"
+    return f"{description}. A match means something only if its similarity is clearly above chance."
 
 
 def _describe_many(match: KindMatch, many: HeadMatches, at: int) -> str:
@@ -155,9 +156,7 @@ def _title(number: int, heads: int) -> str:
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
-    """Return recorded matches of the first model's heads with those of the model `name`, from a file beside the first
-    model.
-    """
+    """Return the recording of the matches between the heads of the first model and those of the model `name`."""
     file = f"head_matches_{name}.json"
     recording = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
     other = shlex.quote(path_label(model_folders()[name].path))

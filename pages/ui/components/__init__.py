@@ -1,1 +1,1 @@
-"""JavaScript components, and the messages that they receive from the server."""
+"""JavaScript components, the data that they receive, and the validation of the messages that they send."""

@@ -1,6 +1,6 @@
 """The attention browser: a JavaScript component that shows the maps of all heads of one attention kind.
 
-The browser receives all maps at once, so choosing another head needs no message.
+The component receives all maps at once, so it can show another head without a message from the server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
 
 # Cached messages. A script run after a click usually needs the previous message again.
-# Streamlit then sends only its hash.
+# Streamlit then sends only the message's hash.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 
 
@@ -36,8 +36,8 @@ class BrowserState:
     def after(self, now: BrowserState) -> BrowserState:
         """Return the state that the browser shows after the server switches to `now` without sending a new request.
 
-        The browser drops pins that belong to another sentence. `shift` comes from `now`, because no widget in the
-        browser component changes it.
+        The browser drops pins that belong to another sentence. `shift` comes from `now`, because the browser has no
+        control that changes this parameter.
         """
         choice = self.choice if self.sentence == now.sentence else self.choice.unpinned()
         return BrowserState(now.sentence, replace(choice, shift=now.choice.shift))
@@ -59,7 +59,7 @@ def attention_browser(
         trace: the trace of a model run.
         metrics: the metrics of all heads of the attention kind.
         of: the class of the parameters that store the choice. All attention kinds of a translator use the default.
-        also: additional names of heads that are not derived from the metrics.
+        also: additional head names, which are not derived from the metrics.
     """
 
     def draw(key: str, request: StateRequest[BrowserState], store: Callable[[], None]) -> None:
@@ -135,11 +135,11 @@ def at_clearest_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics
 
 
 def show_small_maps(trace: Trace, metrics: HeadMetrics) -> bool:
-    """Show small maps of all heads of one attention kind. If the user clicked one, choose that head and return True."""
+    """Show small maps of all heads of one attention kind. If the user clicked one, choose its head and return True."""
     kind = metrics.kind
     opened = draw_browser(
-        # The keyboard focus starts at the first head of the first layer.
         key=f"{kind}_glance",
+        # The keyboard focus starts at the first head of the first layer.
         data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
         on_open_change=lambda: None,
         width="stretch",

@@ -19,7 +19,7 @@ def component(entry: str) -> Any:
     """Register a JavaScript component, and return the function that renders it.
 
     Args:
-        entry: path of the component's module in assets/, without ".js"; the default export is the component.
+        entry: path of the component's module in assets/, without ".js"; the module's default export is the component.
     """
     name = Path(entry).name
     return v2.component(name, js=LOADER_SCRIPT.format(path=keep_script(name, script(entry))), css=style(entry) or None)

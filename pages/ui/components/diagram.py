@@ -49,16 +49,16 @@ class OpenedPage:
 
 @dataclass(frozen=True)
 class StoryWords:
-    """The words of a sentence, with the data for sentences that describe a word's attention.
+    """The words of a sentence, with data for describing each word's attention.
 
     Attributes:
         language: the language of the sentence.
         words: the labels of the words.
         spoken: whether each word contains a letter or a digit.
         rows, columns: the row and column positions of each word in the trace.
-        alone: whether each word has a separate row in a map of words.
-        looks, looked: for each word, indices in `Story.links` of the links that start or end at the word.
-        more: for each word, how many other links start at the word, by attention kind.
+        alone: whether each word has a separate row in the decoder's map of words; False for source words.
+        looks, looked: for each word, indices in `Story.links` of the links that start at the word, or end there.
+        more: for each word, how many links besides those in `looks` start at the word, by attention kind.
         across: for each word, the index of the word in the other language with the most cross-attention; -1 for none.
     """
 
@@ -123,7 +123,7 @@ def drawing(
 
     Args:
         source, target: the sentence and the translation.
-        languages: the source and target language.
+        languages: the source and target languages.
         kinds: the box for each attention kind.
         layers: the number of layers in each stack.
         norm: whether the model is pre-norm or post-norm.

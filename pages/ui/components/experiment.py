@@ -1,7 +1,7 @@
 """The experiment of a page: the model runs behind the numbers shown, and the results of these runs.
 
-Every saved figure contains the experiment. One button saves the experiment as a file. Another button repeats the model
-runs, of this page or from a file, and compares the results.
+Every saved figure contains the experiment, and a button saves the experiment as a file. Another control repeats the
+model runs of this page or of a saved experiment, and compares the results.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ def embed_experiment(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> E
     Args:
         runs: the model's cached runs.
         parts: the model runs behind the numbers on the page.
-        named: other model runs, by name in the experiment.
+        named: other model runs, by their names in the experiment.
     """
     address = session.page_address()
     experiment = Experiment(
@@ -57,7 +57,7 @@ def model_name(model: Any) -> str:
 
 
 def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> None:
-    """Show a button that saves an experiment, and one that repeats this experiment or one from a file.
+    """Show a button that saves the experiment, and a popover that checks this experiment or one from a file.
 
     Args:
         runs: the model's cached runs.
@@ -104,11 +104,11 @@ def _show_check(runs: CachedRuns, source: Experiment | bytes) -> None:
     else:
         st.success(lines, icon=":material/verified:")
     if experiment is not source and (page := _page(experiment)):
-        st.link_button("Open its page", page, icon=":material/open_in_new:", width="stretch")
+        st.link_button("Open the experiment's page", page, icon=":material/open_in_new:", width="stretch")
 
 
 def _page(experiment: Experiment) -> str:
-    """Return the URL of the experiment's page, or an empty string if the untrusted file names no page."""
+    """Return the URL of the experiment's page, or an empty string if the untrusted file names no valid page."""
     try:
         return str(Slide.read(experiment.page))
     except SlidesError:

@@ -1,7 +1,7 @@
 """Saves figures as images and PDFs. A page mounts one exporter; the PDF writer is loaded on first use.
 
 The browser makes all files, including PDFs, and never sends an image to the server. The PDF libraries and fonts are
-larger than a whole page, so they are only sent when needed.
+larger than a whole page, so they are sent only when needed.
 """
 
 import tomllib
@@ -57,8 +57,8 @@ def colours() -> list[tuple[str, str]]:
 
 @cache
 def fonts() -> bytes:
-    """Return a message in the format of `attention_atlas.browser.wire` with the compressed fonts, their names and
-    sizes.
+    """Return a message in the format of `attention_atlas.browser.wire` with the compressed fonts, and their families,
+    weights and sizes.
     """
     files = {name: (ASSETS / "fonts" / name).read_bytes() for name in FONTS}
     listed = [

@@ -26,7 +26,7 @@ def send_export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMe
 
 
 def export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> bytes:
-    """Return the HTML template and the missing attention maps as a message in the format of
+    """Return the HTML template and the maps of all other attention kinds as a message in the format of
     `attention_atlas.browser.wire`.
 
     Args:

@@ -1,4 +1,4 @@
-"""Shows figures, each with a menu that saves it as an image. All figures of the app use this module.
+"""Shows figures, each with a menu that saves the figure as a file. All figures of the app use this module.
 
 The browser converts the figure on the screen (assets/figures/), so a figure and its file always match.
 """
@@ -51,7 +51,7 @@ def saveable(
 
     Args:
         name: the name of the saved files, and of the figure's container on the page.
-        title: the figure's caption in a saved file, up to the first semicolon.
+        title: the figure's caption in a saved file, which omits the part after a semicolon.
         sentence: the sentence to quote in the caption; None for the sentence that the page shows.
         when: whether to show the menu.
         label: the label of the menu, in case a page has two menus side by side.
@@ -78,9 +78,10 @@ def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = N
     Args:
         chart: the chart, or a function that builds the chart.
         key: the key of the chart.
-        alt: a description of the chart. A part after a semicolon says where the values are listed; saved files omit it.
+        alt: a description of the chart. The part after a semicolon says where the values are listed, and is omitted in
+            saved files.
         sentence: the sentence to quote in a saved file; None for the sentence that the page shows.
-        options: more options of `st.altair_chart`.
+        options: further options for `st.altair_chart`.
     """
     large = roles.is_lecture_mode()
     if not isinstance(chart, FilledChart | AltairChart):

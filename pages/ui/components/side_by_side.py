@@ -22,7 +22,7 @@ class Map:
 
     Attributes:
         title: the title above the map.
-        rows, columns: the labels.
+        rows, columns: the labels of the rows and columns.
         values: the values, [R, C], which are shown with four decimal places.
         mask: bool [R, C]; False for masked cells.
         words: whether rows and columns are words, not tokens.

@@ -37,7 +37,7 @@ def text_box(
         button: the label of the button.
         help: the tooltip of the box.
         primary: whether the button is the page's primary button.
-        request: a request number; if it grows, the box shows `text`, even while the user types.
+        request: a request number; if it grows, `text` replaces the text in the box, even while the user types.
         belongs: the context of the typed text; if it changes, the box discards the typed text.
     """
 
