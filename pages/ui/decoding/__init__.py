@@ -1,1 +1,1 @@
-"""The "Decoding step by step" page: one text with all steps, and a comparison of decoding methods."""
+"""The "Decoding step by step" page: a decoded text with all its steps, and a comparison of decoding methods."""

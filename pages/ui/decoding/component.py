@@ -30,7 +30,7 @@ P = TypeVar("P", bound=DecodingParams)
 
 @dataclass(frozen=True)
 class DecodingView:
-    """State of the component that the user can change: the decoding parameters, and the layer and head shown."""
+    """State that the user can change in the component: the decoding parameters, and the layer and head shown."""
 
     params: DecodingParams
     layer: int
@@ -102,13 +102,13 @@ def draw_decoding(
         choice: the head shown; another choice is stored in an object of the same class.
         tokenizer: provides the token labels.
         encode: converts a typed word to token ids.
-        message: returns the message to the browser, given the state that the browser should show.
+        message: returns the message to the browser, given the number of a request and the parameters to show.
         store: stores changed parameters.
         restart, read: called when the user clicks the "restart" or "read" button.
     """
     layers, heads = traced.trace.decoder.shape[:2]
     if session.params(type(params)).step > params.step:
-        # A slide that opens at its last step requests a step beyond the end.
+        # A slide that opens at the last step of the text requests a step beyond the end.
         session.update(type(params), step=params.step)
         session.rewrite_address()
     session.note_head(choice)
@@ -157,7 +157,7 @@ def with_typed(typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], li
     """Return parameters that continue the text with a word that the user typed; None if there is no valid word.
 
     Args:
-        typed: untrusted browser message: the parameters up to the word, and the word as `text`.
+        typed: untrusted browser message: the parameters that force all tokens before the word, and the word as `text`.
         tokenizer: the vocabulary.
         encode: converts the word to token ids.
         of: the class of the parameters.

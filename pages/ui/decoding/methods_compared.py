@@ -61,18 +61,18 @@ def show_methods_compared(reading: Reading) -> None:
                 reading.languages.target.name: st.column_config.TextColumn(width=380),
                 "log-probability": st.column_config.NumberColumn(help=explain("log-probability", "nats")),
                 "per token": st.column_config.NumberColumn(
-                    help="log-probability divided by the number of tokens, in nats"
+                    help="Log-probability divided by the number of tokens, in nats"
                 ),
                 "tokens": st.column_config.NumberColumn(help=explain("token")),
                 "hypotheses": st.column_config.NumberColumn(help=explain("hypothesis", "beam")),
             },
         )
         st.caption(
-            f"All methods use the settings above: length penalty {params.length_penalty:g}, temperature "
-            f"{params.temperature:g}. The log-probability includes the end symbol. Beam search looks for a translation "
-            "with a high log-probability; sampling does not. The last column shows the amount of work: beam search "
-            f"extends up to {params.beam_size} hypotheses in parallel, the other methods only one. Times are not "
-            "shown, because a single run this short says little about a method's speed.",
+            f"Beam search uses the length penalty above ({params.length_penalty:g}), sampling the temperature above "
+            f"({params.temperature:g}). The log-probability includes the end symbol. Beam search looks for a "
+            "translation with a high log-probability; sampling does not. The last column shows the amount of work: "
+            f"beam search extends up to {params.beam_size} hypotheses in parallel, the other methods only one. Times "
+            "are not shown, because a single run this short says little about a method's speed.",
             help=explain("greedy", "beam", "length penalty", "sampling", "temperature", "top-k", "top-p", "seed"),
         )
 
@@ -82,7 +82,7 @@ def comparison(translations: dict[str, Translation], target: str) -> pd.DataFram
 
     Args:
         translations: the translations, by method.
-        target: the target language, used as column heading.
+        target: the target language, used as a column heading.
     """
     return pd.DataFrame(
         [

@@ -9,7 +9,7 @@ from pages.ui.reading.sentence import Reading
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Trace
 
-# Number of choices. The most likely token is excluded, because the translation shows it.
+# Number of choices. The most likely token is excluded, because the question names it.
 COUNT = 4
 
 

@@ -31,8 +31,9 @@ def decoding_payload(
 ) -> bytes:
     """Return a message in the format of `attention_atlas.browser.wire`, with all steps and all attention weights.
 
-    Attention weights are encoded as codes. The decoder's codes are [L * H + 1, T, B + T]; cross-attention codes are
-    [L * H + 1, T, S]. B is the number of tokens in a language model's prompt. The last plane is the mean of all heads.
+    Attention weights are encoded as codes, [L * H + 1, T, B + T] for the decoder and [L * H + 1, T, S] for
+    cross-attention. T is the number of decoding steps. B is the number of earlier trace rows, which predict a language
+    model's prompt; 0 for translators. The last plane is the mean of all heads.
 
     Args:
         traced: the decoded text.
@@ -40,7 +41,7 @@ def decoding_payload(
         params: the parameters that produced `traced`.
         tokenizer: provides the token labels.
         request: the state that the browser should show, and the number of the request.
-        head: the layer and head to show at a node of the beam-search tree.
+        head: the layer and head whose attention is shown at a node of the beam-search tree.
         languages: the model's source and target languages.
     """
     trace = traced.trace

@@ -1,4 +1,4 @@
-"""The translations of one sentence that the user has viewed, including the model's own translation."""
+"""The translations that the user has viewed for one sentence, including the model's own translation."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ class VisitedTranslation:
     read: bool = False
 
     def differs_from(self, other: VisitedTranslation) -> int:
-        """Return the 0-based step at which the two translations first differ; this one's length if they never do."""
+        """Return the first 0-based step at which the translations differ; if one begins with the other, this one's
+        length.
+        """
         pairs = zip(self.tokens, other.tokens, strict=False)
         return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.tokens))
 
@@ -83,8 +85,8 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
 def visited_translations(
     reading: Reading, traced: TracedTranslation, params: DecodingParams
 ) -> tuple[VisitedTranslation, ...]:
-    """Return all translations of this sentence that the user has viewed: the model's own first, then the others, oldest
-    first.
+    """Return up to `MAX_VISITED` translations of this sentence that the user has viewed: the model's own, then the
+    latest others, oldest first.
     """
     model, own = reading.translator, reading.own
     tokens = tuple(token.id for token in own.predicted_tokens)
@@ -133,7 +135,8 @@ def use_on_all_pages(
 
     Args:
         decoded: the decoded translation.
-        own_ids: token ids of the model's own translation. If `decoded` has the same tokens, pages show the model's own.
+        own_ids: token ids of the model's own translation. If `decoded` has the same tokens, pages
+            show the model's own translation.
         params: the parameters that produced `decoded`.
         tokenizer: the tokenizer of the target language.
     """
@@ -147,10 +150,10 @@ def use_on_all_pages(
 
 
 def origin(decoded: DecodedText, params: DecodingParams, tokenizer: Vocabulary) -> str:
-    """Describe in words how a translation was decoded.
+    """Return a description in words of how a translation was decoded.
 
-    Other pages receive only the text of the translation. If they split this text into other tokens than those decoded,
-    the description says so.
+    Other pages receive only the text of the translation. If the tokens of this text differ from those that were
+    decoded, the description says so.
     """
     again = tuple(tokenizer.encode_ids(decoded.text))
     # Decoded tokens may start with a language code, so compare only the end.

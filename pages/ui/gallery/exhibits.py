@@ -30,7 +30,7 @@ draw_gallery = figure_component("gallery/gallery")
 
 
 def show_exhibits(gallery: Gallery, translator: Translator) -> None:
-    """Show the exhibits found in a model, and list those not found; clicking an exhibit opens the head.
+    """Show the exhibits found in a model, and list those not found; clicking an exhibit opens its head.
 
     Args:
         gallery: the gallery computed for the model.
@@ -60,20 +60,20 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     if missing:
         st.caption(f"Not found: {'; '.join(_describe_missing(each, languages) for each in missing)}.")
     st.caption(
-        f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. The text "
-        "decides where a head should look, for some cross-attention cards together with the mean attention of all "
-        f"heads. A head gets a card if it puts at least {MIN_TASK_SHARE:.0%} of its "
-        f"attention there. Unless the card shows a general rule, this share must also be {MARGIN:.0%} above what "
-        "general rules explain."
+        f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. For each "
+        "card, the text determines where a head should look; for some cross-attention cards, the mean attention of all "
+        f"heads is used too. The best head gets the card if it puts at least {MIN_TASK_SHARE:.0%} of its attention "
+        "there. Unless the card shows a general rule, this share must also exceed the part that general rules explain "
+        f"by at least {MARGIN:.0%} of the attention."
     )
 
 
 def _describe_missing(exhibit: Exhibit, languages: Languages) -> str:
-    """Return Markdown that states that no head has a certain behaviour, and how close the best head comes."""
+    """Return Markdown that names a behaviour that no head has, and says how close the best head comes."""
     rule = ""
     if exhibit.rule and exhibit.share >= MIN_TASK_SHARE:
         title = markdown(TASK[exhibit.rule].title_and_meaning(languages)[0])
-        rule = f", of which its general rule, “{title}”, explains {exhibit.explained:.0%}"
+        rule = f", of which general rules, mainly “{title}”, explain {exhibit.explained:.0%}"
     return (
         f"{markdown(TASK[exhibit.task].title_and_meaning(languages)[0])} (at most {exhibit.share:.0%} of a head's "
         f"attention, in {PAGES[exhibit.kind].title.lower()}, "
@@ -84,7 +84,7 @@ def _describe_missing(exhibit: Exhibit, languages: Languages) -> str:
 def find_example(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
     """Return the exhibit and example that an untrusted browser message names; None if the message is invalid.
 
-    If the message names no example, return the exhibit's best one.
+    If the message names no example, return the exhibit's best example.
     """
     if not isinstance(opened, list) or not 1 <= len(opened) <= 2 or not all(type(each) is int for each in opened):
         return None
@@ -116,7 +116,7 @@ def exhibit_data(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
         return f"{page.address}?{urlencode(head_address(exhibit, example))}"
 
     head = f"{page.title}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}"
-    explained = "" if TASK[exhibit.task].general else f"; its general rules explain at most {exhibit.explained:.0%}"
+    explained = "" if TASK[exhibit.task].general else f"; general rules explain at most {exhibit.explained:.0%}"
     return {
         "title": title,
         "meaning": meaning,
@@ -128,7 +128,7 @@ def exhibit_data(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
 
 
 def visible_text(label: str) -> str:
-    """Return a label as shown to users; a single space is shown as a visible character."""
+    """Return a label as it is shown to users; a single space becomes a visible character."""
     return VISIBLE_SPACE if label == SPACE_MARK else displayable(label)
 
 

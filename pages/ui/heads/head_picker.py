@@ -23,7 +23,7 @@ def pick_kind(
         kinds: the model's attention kinds.
         of: the class of the page's parameters.
         titles: the titles of the attention kinds.
-        options: more options of `st.segmented_control`.
+        options: further options for `st.segmented_control`.
     """
     chosen = shown_kind(kinds, of)
     if len(kinds) > 1:
@@ -64,9 +64,11 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
 
 
 def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int, int]:
-    """Return row and column of the pinned cell; if no cell is pinned, those of the head's strongest link.
+    """Return the row and column of the first pinned cell.
 
-    Idle heads attend mostly to special tokens. A link to a special token therefore counts only if there is no other.
+    If only rows or only columns are pinned, choose the strongest link of the first one. Without pins, choose the head's
+    strongest link. In this case, a link to a special token counts only if there is no other link, because idle heads
+    attend mostly to special tokens.
     """
     weights, mask = trace.attention(kind)[choice.layer, choice.head], trace.mask(kind)
     rows, columns = weights.shape

@@ -70,7 +70,7 @@ class HeadReading(MapReading, Protocol):
 
 
 class TracedReading(HeadReading, Protocol):
-    """A text with a cached trace, on which other model runs are based."""
+    """A text with the model's cached runs, so that further runs can be based on the text's trace."""
 
     @property
     def runs(self) -> CachedRuns: ...

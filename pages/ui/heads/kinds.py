@@ -68,7 +68,7 @@ class HeadMaps:
     also: Callable[[Kind], tuple[Params, ...]] = lambda kind: ()
 
     def at(self, layer: int, head: int) -> AttentionParams:
-        """Return the parameters that choose a head, given by 0-based layer and head."""
+        """Return the parameters that choose a head; `layer` and `head` are 0-based."""
         return replace(session.attention(of=self.params), layer=layer, head=head)
 
     def prepare(self, kind: Kind) -> None:
@@ -150,8 +150,8 @@ def show_heads_chart(
 
     Args:
         chart: a chart with a selection named `PICK` that returns both `fields`.
-        kind: the attention kind of all heads; None if each mark has a field `kind`. A mark without this field opens
-            nothing.
+        kind: the attention kind of all heads; None to read it from each mark's field `kind`. A mark without this
+            field then opens nothing.
         key: the key of the chart.
         description: a text alternative for users who cannot see the chart.
         fields: the names of the fields with a mark's 1-based layer and head.

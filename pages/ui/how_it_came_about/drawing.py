@@ -27,12 +27,12 @@ SHAPES = ("square", "circle", "circle", "circle", "diamond", "triangle-up", "squ
 STEPS = 25
 # Possible heights of an edge's curve, in order of preference.
 BENDS = (0.0, 0.3, -0.3, 0.6, -0.6)
-# Space at the left and right edge, in units of x.
+# Margin on the left and right of the graph, in units of x.
 MARGIN = 0.7
-# LABEL is the width in pixels of a node with a label such as "5.6" beside it. In charts with fewer than NARROW pixels,
-# the legend has two columns.
+# LABEL is the width in pixels of a node with a label such as "5.6" beside it. In charts narrower than NARROW
+# pixels, the legend has two columns.
 LABEL, NARROW = 32, 500
-# Distance of the legend from the chart, which leaves room for the labels of tokens in a large font, in pixels.
+# Distance between the chart and its legend, in pixels; leaves room for token labels in a large font.
 OFFSET = 20
 FOR, AGAINST = "for", "against"
 # Axis title that explains the labels of heads.
@@ -49,8 +49,8 @@ def graph_chart(
     paths: pd.DataFrame,
     picked: int,
 ) -> alt.LayerChart:
-    """Return a chart of nodes and edges. Clicking an edge sets the selection `PICK`, which has the 1-based field
-    `path`.
+    """Return a chart of nodes and edges. Clicking an edge sets the selection `PICK`, whose field `path` is
+    the edge's 1-based number.
 
     Edges from bias nodes are dotted and numbered after the paths. Width and colour show the measured effect of an edge
     that was cut, and the predicted effect of any other edge.
@@ -123,7 +123,7 @@ def graph_chart(
         nodes.assign(
             told=[typeset(value, "+.3f") for value in nodes.value],
             parts=[
-                "its own" if own else f"{typeset(read, '+.3f')} from nodes, {typeset(biases, '+.3f')} from biases"
+                "none" if own else f"{typeset(read, '+.3f')} from nodes, {typeset(biases, '+.3f')} from biases"
                 for own, read, biases in zip(
                     nodes["of its own"], nodes["from nodes"], nodes["from biases"], strict=True
                 )
@@ -140,12 +140,16 @@ def graph_chart(
             columns=alt.expr(f"width < {NARROW} ? 2 : 7"),
         ),
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
-        tooltip=["node:N", alt.Tooltip("told:N", title="value, logits"), alt.Tooltip("parts:N", title="the sum of")],
+        tooltip=[
+            "node:N",
+            alt.Tooltip("told:N", title="value, logits"),
+            alt.Tooltip("parts:N", title="incoming edges"),
+        ],
     )
     below = marks.transform_filter("datum.end == 1").mark_text(dy=17, fontSize=13)
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
-    # If neighbouring heads are closer than LABEL, the label of a head is only its number, and feed-forward layers have
-    # none. The axis has the layers.
+    # If neighbouring heads are closer than LABEL, a head's label is only its number, and feed-forward networks have no
+    # label. The axis shows the layers.
     close = f"{NODE_SPACING / (nodes.x.max() - nodes.x.min() + 2 * MARGIN)} * width < {LABEL}"
     label = (
         f"datum.end > 0 || !({close}) ? datum.short : datum.group == 'feed-forward' ? '' : split(datum.short, '.')[1]"
@@ -186,7 +190,7 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bend(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
-    """Return the height of the curve that lets an edge between two tokens avoid all nodes in between."""
+    """Return the curve height with which an edge between two tokens best avoids the nodes in between."""
     passed = nodes[(nodes.x > min(start.x, end.x) + 0.01) & (nodes.x < max(start.x, end.x) - 0.01)]
     if abs(end.x - start.x) < 1 or passed.empty:
         return 0.0

@@ -67,7 +67,8 @@ def show_graph(reading: TracedReading) -> None:
     )
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
-        f"{'Measured' if params.every else 'Predicted'} effects; {1 - pruned.kept:.0%} of them are left out",
+        f"{'Measured' if params.every else 'Predicted'} effects; {1 - pruned.kept:.0%} of the predicted effects "
+        "are left out",
         rows=2,
     ):
         # Streamlit stores a chart's last click under the chart's key. A new key for each path discards the old click.
@@ -128,11 +129,11 @@ def describe_graph(question: PathQuestion, graph: AttributionGraph, pruned: Prun
     """Return Markdown that states the explained logit, what the graph leaves out, and how well cuts confirm the
     predictions.
     """
-    what = "The logit of" if not question.other else "The logit difference"
+    what = "The logit of" if not question.other else "The logit difference for"
     return (
         f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. This graph leaves out "
         f"**{1 - pruned.kept:.0%}** of the predicted effects: edges below {typeset(pruned.threshold, '.2f')} logits, "
-        f"and components that only these edges connect. {describe_disagreement(paths)}"
+        f"and components that only these edges connect to the token. {describe_disagreement(paths)}"
     )
 
 
@@ -146,21 +147,23 @@ def describe_disagreement(paths: pd.DataFrame) -> str:
         "The line widths show effects **measured** by cutting each path. The largest disagreement is "
         f"{markdown(worst['from'])} → {markdown(worst['to'])}: predicted **{typeset(worst.predicted, '+.2f')}**, "
         f"measured **{typeset(worst.measured, '+.2f')}**. Of {len(paths)} paths, **{opposite}** "
-        f"{'has' if opposite == 1 else 'have'} the opposite sign."
+        f"{'has' if opposite == 1 else 'have'} a measured effect of the opposite sign."
     )
 
 
 def describe_details(graph: AttributionGraph, pruned: PrunedGraph, paths: pd.DataFrame) -> str:
     """Return Markdown that states how exact the sums are, and what fraction of all effects the graph shows."""
     description = (
-        f"Every node is the sum of its incoming edges, here to within {typeset(graph.error().max(), '.0e')}. The "
-        f"{len(pruned.edges)} edges shown have {pruned.kept:.0%} of the total effect, added up without signs. "
-        f"Dotted edges come from biases and are never cut. The dotted edges that lead directly to the token add "
-        f"{typeset(graph.biases[-1], '+.2f')}."
+        "The value of every node with incoming edges is the sum of these edges, here to within "
+        f"{typeset(graph.error().max(), '.0e')}. The {len(pruned.edges)} solid edges carry {pruned.kept:.0%} of the "
+        "total effect; signs are ignored. Dotted edges come from biases and are never cut. The direct effect of the "
+        f"biases on the token is {typeset(graph.biases[-1], '+.2f')}."
     )
     if "measured" in paths and len(paths) > 2:
         correlation = rank_correlation(paths.predicted.to_numpy(), paths.measured.to_numpy())
-        description += f" Here the rank correlation of predicted and measured effects is **{typeset(correlation)}**."
+        description += (
+            f" Here the rank correlation between predicted and measured effects is **{typeset(correlation)}**."
+        )
     return description
 
 
@@ -190,7 +193,7 @@ def _show_path(
     picked: int,
     value: float,
 ) -> None:
-    """Show a select box for the path, the effect of cutting it, and the attention row that it passes through."""
+    """Show a select box for the path, the effect of cutting it, and the attention row behind it."""
     names = [
         f"{number}. {row['from']} → {row.to} (predicted {typeset(row.predicted, '+.2f')})"
         for number, (_, row) in enumerate(paths.iterrows(), start=1)
@@ -205,9 +208,9 @@ def _show_path(
             on_change=lambda: session.update(GraphParams, path=st.session_state[key], cut=False),
         )
         st.toggle(
-            "Switch this path off",
+            "Cut this path",
             **bind(GraphParams, "cut"),
-            help="The receiver's input no longer contains the sender's output. All other components still receive it.",
+            help="The sender's output is removed from the receiver's input, and from no other component's input.",
         )
     sender, receiver = ends[picked]
     predicted = float(paths.predicted.iloc[picked])
@@ -215,8 +218,8 @@ def _show_path(
         measured = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
         st.markdown(
             f"**Measured:** the path adds **{typeset(measured, '+.3f')}** to the "
-            f"{'difference' if question.other else 'logit'} of {typeset(value, '.2f')}. Cutting it removes this "
-            f"amount. Predicted: {typeset(predicted, '+.3f')}."
+            f"{'difference' if question.other else 'logit'} of {typeset(value, '.2f')}. Cutting the path removes "
+            f"this amount. Predicted: {typeset(predicted, '+.3f')}."
         )
     node = receiver if receiver.kind == "head" else sender
     if node.place is None or node.place.kind is None or node.head is None:
@@ -279,15 +282,15 @@ def describe_recorded(recorded: PathStatistics, command: str) -> str:
 
     Args:
         recorded: the measurements.
-        command: the command that made them.
+        command: the command that recorded the measurements.
     """
     difference, logit, sign = (
         f"{typeset(float(each.mean), '.2f')} ({typeset(float(each.low), '.2f')} to {typeset(float(each.high), '.2f')})"
         for each in (recorded.difference, recorded.logit, recorded.sign)
     )
     return (
-        f"Over {recorded.sentences} sentences, predicted and measured effects have a rank correlation of "
-        f"**{difference}**; a share of **{sign}** has the same sign. For a logit alone, the correlation is only "
-        f"**{logit}**. Each sentence has one random token and {recorded.paths:.0f} paths; 95% intervals by bootstrap. "
-        f"Computed by `{command}`."
+        f"Over {recorded.sentences} sentences, predicted and measured effects have a mean rank correlation of "
+        f"**{difference}**; the share of paths on which both have the same sign is **{sign}**. For a single logit, the "
+        f"correlation is only **{logit}**. Each sentence contributes one random token, with {recorded.paths:.0f} paths "
+        f"on average; 95% intervals by bootstrap. Computed by `{command}`."
     )

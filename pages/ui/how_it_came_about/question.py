@@ -19,7 +19,7 @@ from transformer.attribution.score_pairs import BIASES, Writer
 from transformer.values.tokens import Token
 from transformer.values.trace import Stack, Trace
 
-# Session-state key of the token that the user chose, which the page keeps if the next translation has it too.
+# Session-state key of the token that the user chose. If the next translation contains the token, it stays chosen.
 LAST_TOKEN = "_graph_last_token"
 
 
@@ -80,7 +80,7 @@ def labels_of(tokens: Sequence[Token], text: str) -> tuple[str, ...]:
 
 
 def pick_question(reading: TracedReading) -> PathQuestion:
-    """Show a button for each predicted token, and a select box of tokens to contrast with; return the question."""
+    """Show a button for each predicted token, and a select box for the other token; return the chosen question."""
     trace, params = reading.trace, session.params(GraphParams)
     predicted = labels_of(trace.predicted_tokens, trace.target_text)
     if params.position == UNCHOSEN and st.session_state.get(LAST_TOKEN) in predicted:
@@ -97,7 +97,7 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         format_func=lambda at: markdown(predicted[at]),
         key=preset("graph_token", position),
         on_change=when_chosen("graph_token", lambda at: session.store(session.params(GraphParams).at(at))),
-        help="Each button is one token that the model predicted, in order.",
+        help="The buttons are the tokens that the model predicted, in order.",
     )
     candidates = [
         int(each)
@@ -116,8 +116,8 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         format_func=labels.__getitem__,
         key=preset(key, against),
         on_change=lambda: session.update(GraphParams, position=position, against=st.session_state[key], path=-1),
-        help="The graph splits the difference of two logits. It predicts a single logit far less well, because a "
-        "change in the last norm shifts all logits together.",
+        help="The graph splits the difference between two logits. Without another token, it predicts the effects of "
+        "cuts far less well, because a change in the last norm shifts all logits together.",
     )
     return PathQuestion(
         Target((position,), None if against == NOTHING else (against,)),
@@ -129,6 +129,6 @@ def pick_question(reading: TracedReading) -> PathQuestion:
 
 
 def _least_certain(trace: Trace) -> int:
-    """Return the position to explain by default: a translator's least certain step, or the last token of a text."""
+    """Return the position to explain by default: a translation's least certain step, or a text's last token."""
     words = [index for index, token in enumerate(trace.predicted_tokens) if not token.special] or [0]
     return words[int(np.argmax(trace.entropy[words]))] if trace.source_tokens else words[-1]

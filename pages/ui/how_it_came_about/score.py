@@ -23,7 +23,7 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.running.runs.graph import ScorePairsRun
 
-# Maximum number of components in the rows, and in the columns. The others are combined in one row or column.
+# Maximum number of components listed in the rows, and in the columns. The others share one row or one column.
 LARGEST = 7
 
 
@@ -88,7 +88,7 @@ def show_score(reading: TracedReading) -> None:
                 titles=("wrote the query", "wrote the key"),
             ),
             key="graph_score",
-            alt="Map of a score's terms: each cell is the product of two components, and all cells add up to the "
+            alt="Map of a score's terms: each cell is the term of one pair of components, and all cells add up to the "
             "score; the table lists the values.",
         )
     st.caption(

@@ -1,4 +1,4 @@
-"""Tables of an attribution graph as drawn: nodes with coordinates, paths, and edges from biases. Pure functions."""
+"""Tables of a drawn attribution graph: nodes with coordinates, paths, and edges from biases. Pure functions."""
 
 from collections import Counter, defaultdict
 
@@ -10,12 +10,12 @@ from transformer.attribution.graph import AttributionGraph, Node, PrunedGraph
 from transformer.values.kinds import KINDS
 from transformer.values.trace import STACKS, Stack
 
-# Vertical offset of each type of node within a layer, as a fraction of the layer's height.
+# Vertical offset of heads, by attention kind, and of feed-forward networks (None), as a fraction of a layer's height.
 HEIGHTS = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
 # Types of nodes, in the order of the legend.
 GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "biases", "prediction")
-# Distance between heads of one layer and token, relative to the width of a token with a
-# single head. Labels fit between the heads.
+# Distance between heads of the same layer and token, as a fraction of the minimum width of a token's column. Labels fit
+# between the heads.
 NODE_SPACING = 0.34
 
 
@@ -35,7 +35,7 @@ def node_table(graph: AttributionGraph, pruned: PrunedGraph, question: PathQuest
         places[x, node.place.layer + 0.6 + HEIGHTS[node.attention] if node.place else y].append(row)
     xs, ys = np.zeros(len(nodes)), np.zeros(len(nodes))
     for (x, y), rows in places.items():
-        # Place heads of one layer and token side by side.
+        # Place heads of the same layer, kind and token side by side.
         xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * NODE_SPACING, y
     indices = list(pruned.nodes)
     own = [graph.bias(node.stack) for node in nodes if node.kind == "bias"]
@@ -96,7 +96,7 @@ def drawn_nodes(graph: AttributionGraph, pruned: PrunedGraph) -> list[Node]:
 
 
 def bias_index(graph: AttributionGraph, node: Node) -> int:
-    """Return the index of a stack's bias node, given any node of the stack. Bias nodes follow the other nodes."""
+    """Return the index of a stack's bias node, given any node of the stack. Bias nodes follow all other nodes."""
     return len(graph.nodes) + STACKS.index(node.stack)
 
 
