@@ -150,7 +150,7 @@ def show_heads_chart(
 
     Args:
         chart: a chart with a selection named `PICK` that returns both `fields`.
-        kind: the attention kind of all heads; None to read it from each mark's field `kind`. A mark without this
+        kind: the attention kind of all heads; None to read the kind from each mark's field `kind`. A mark without this
             field then opens nothing.
         key: the key of the chart.
         description: a text alternative for users who cannot see the chart.
