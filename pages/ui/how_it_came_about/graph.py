@@ -290,7 +290,7 @@ def describe_recorded(recorded: PathStatistics, command: str) -> str:
     )
     return (
         f"Over {recorded.sentences} sentences, predicted and measured effects have a mean rank correlation of "
-        f"**{difference}**; the share of paths on which both have the same sign is **{sign}**. For a single logit, the "
+        f"**{difference}**. The share of paths on which both have the same sign is **{sign}**. For a single logit, the "
         f"correlation is only **{logit}**. Each sentence contributes one random token, with {recorded.paths:.0f} paths "
         f"on average; 95% intervals by bootstrap. Computed by `{command}`."
     )
