@@ -24,7 +24,7 @@ def test_positional_encoding_matches_the_paper():
 
 
 def test_positional_encoding_consists_of_sines_and_cosines():
-    # 100 positions, dimensions 4 to 7 of 20: sines and cosines with frequencies 10000^(-4/20) and 10000^(-6/20).
+    # Dimensions 4 and 5 of 20 have the frequency 10000^(-4/20), dimensions 6 and 7 have 10000^(-6/20).
     curves = sinusoids(100, 20)[:, 4:8]
     position = np.arange(100)
     for column, curve in zip(curves.T, (np.sin, np.cos), strict=False):
@@ -67,7 +67,7 @@ def test_dot_product_of_positional_encodings_depends_only_on_their_offset(width,
     for matrix in (dot_products(table), distances(table)):
         assert np.array_equal(by_offset(matrix).offsets, np.arange(64))
         np.testing.assert_allclose(by_offset(matrix).spread, 0, atol=1e-9)
-    # The distances follow from the law of cosines, because all encodings have the same norm.
+    # By the law of cosines, because the squared norm of every encoding is width / 2.
     expected = np.sqrt(np.maximum(width - 2 * dot_products(table), 0))
     np.testing.assert_allclose(distances(table), expected, atol=1e-6)
 

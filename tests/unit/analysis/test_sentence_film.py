@@ -11,7 +11,7 @@ SENTENCE, TRANSLATION, WORD = "The old man reads a book.", "Der alte Mann liest 
 
 
 def film_of(translator, word, *, details=True):
-    """Return the trace of the sentence, its head metrics by attention kind, and the frames by name."""
+    """Return the trace of `SENTENCE`, the head metrics by attention kind, and the film's frames by name."""
     trace = translator.trace(SENTENCE, TRANSLATION, details=details)
     metrics = {kind: head_metrics(trace, kind, translator.tokenizer.key_scores(kind)) for kind in KINDS}
     return trace, metrics, {each.name: each for each in sentence_film(trace, translator.weights(), metrics, word)}
@@ -78,7 +78,7 @@ def test_film_shows_scores_weights_and_values_of_one_head(film):
     np.testing.assert_allclose(output.numbers, weights @ detail["values"], atol=1e-5)
 
 
-def test_film_shows_the_similarity_of_vectors_after_each_layer(film):
+def test_film_shows_the_cosine_similarity_to_the_first_vector_after_each_layer(film):
     trace, _, frames = film
     first, *later = trace.residual_stream("encoder")[::2, frames["layers"].row].astype(np.float64)
     expected = [first @ each / np.sqrt((first @ first) * (each @ each)) for each in (first, *later)]

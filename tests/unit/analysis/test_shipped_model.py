@@ -1,4 +1,4 @@
-"""Checks recomputed numbers on the shipped model, whose weights are larger than those of untrained models."""
+"""Compares recomputed numbers with the shipped model, whose weights are larger than those of untrained models."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from transformer.analysis.replay.identifiability import head_identifiability
 from transformer.analysis.replay.prediction import prediction
 from transformer.values.trace import KINDS
 
-# The text has more than 32 tokens, the dimensions of a value vector.
+# The text has more tokens than a value vector has dimensions (32), so its attention weights are not identifiable.
 TEXT = "The old man who lives next to the river told us yesterday that he had never seen so much water, " * 2
 
 
@@ -28,7 +28,7 @@ def test_recomputed_attention_matches_the_shipped_model(shipped, trace, kind):
         layers = shipped._model.encoder_layers if kind == "encoder" else shipped._model.decoder_layers
         attention = layers[layer].cross_attention if kind == "cross" else layers[layer].self_attention
         heads = torch.tensor(trace.detail(kind, "outputs")[layer]).double()
-        # Use double precision, because the sums have 256 terms of magnitude up to 44.
+        # Use double precision, because each sum has 256 terms with magnitudes of up to 44.
         weight, bias = attention.out_projection.weight.double(), attention.out_projection.bias.double()
         expected = linear(heads.transpose(0, 1).flatten(1), weight, bias).numpy()
         np.testing.assert_allclose(found.output(), expected, atol=1e-5)

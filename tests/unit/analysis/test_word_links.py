@@ -14,7 +14,7 @@ SOURCE, TARGET = ("the", "an|imal", "is", "tired", "."), ("das", "Tier", "ist", 
 
 @st.composite
 def traces(draw):
-    """Draw traces of two layers and two heads. Weights take few distinct values, so that some links tie."""
+    """Draw traces with two layers and two heads. The weights have few distinct values, so that some links tie."""
     even = made_up_trace(SOURCE, TARGET)
     maps = {}
     for kind in KINDS:
@@ -45,7 +45,7 @@ def test_word_links_are_sorted_and_have_the_weights_of_the_trace(trace):
 
 @few(40)
 @given(traces())
-def test_equally_strong_links_keep_their_order_and_word_pairs_have_one_link(trace):
+def test_tied_links_are_sorted_by_kind_and_position_and_no_link_occurs_twice(trace):
     links = found(trace)
     places = [(KINDS.index(link.kind), link.row, link.column) for link in links]
     assert len(set(places)) == len(places)
@@ -75,7 +75,7 @@ def test_target_words_have_rows_where_predicted_and_columns_where_read():
     assert source_words(made_up_trace(SOURCE, TARGET)).rows == ((0,), (1, 2), (3,), (4,), (5,))
 
 
-def test_link_names_the_head_that_attends_to_the_word_in_particular():
+def test_link_ignores_a_head_that_attends_to_the_word_from_everywhere():
     even = made_up_trace(SOURCE, TARGET).attention("encoder")[0, 0]
     everywhere, here = np.zeros_like(even), even.copy()
     everywhere[:, 4] = 1

@@ -17,7 +17,7 @@ Change = Callable[[dict[str, torch.Tensor], slice, slice], None]
 def changed_copier(copying_translator: Translator) -> Callable[[Change], Translator]:
     """Return a function that builds a copying model with edited weights.
 
-    The edit receives the weights by name, and the stream's dimensions for tokens and for positions.
+    The edit receives the weights by name, and the residual-stream dimensions that hold tokens and positions.
     """
 
     def changed(change: Change) -> Translator:
@@ -57,8 +57,8 @@ def distracted_copier(changed_copier) -> Translator:
         _, key, value = weights[f"{name}.in_projection.weight"].chunk(3)
         key[END, END] = 1.0
         weights[f"{name}.in_projection.bias"][END] = 17.8
-        # The value of the end symbol is 0. The other values have a mean of 0, because layer normalisation
-        # would subtract their mean.
+        # The end symbol's value vector is 0. The other value vectors have a mean of 0, because layer normalisation
+        # would subtract any other mean.
         others = torch.ones(tokens.stop)
         others[END] = 0
         value[tokens, tokens] = torch.diag(others) - torch.outer(others, others) / others.sum()
@@ -69,7 +69,7 @@ def distracted_copier(changed_copier) -> Translator:
 
 @pytest.fixture(scope="session")
 def mixing_copier(changed_copier) -> Translator:
-    """A model whose encoder moves the token from position t + 1 to position t, where cross-attention attends."""
+    """A model whose encoder moves each token from position t + 1 to position t, to which decoder row t attends."""
 
     def change(weights, tokens, places):
         # The weight is large enough to outweigh the token already at position t, and small enough to keep positions

@@ -35,7 +35,7 @@ def test_rank_correlation_matches_a_hand_computed_case():
 
 
 def test_kendall_tau_accounts_for_ties():
-    # One of three pairs is tied on one side, so tau is 2 / sqrt(2 * 3).
+    # One of the three pairs is tied in one ranking, so tau is 2 / sqrt(2 * 3).
     assert kendall_tau(np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0])) == pytest.approx(2 / np.sqrt(6))
     assert np.isnan(kendall_tau(np.ones(3), np.arange(3.0)))
 

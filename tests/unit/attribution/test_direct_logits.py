@@ -37,8 +37,8 @@ def test_component_contributions_add_up_to_the_logit(shaped_translator, shaped_t
     taken = [token.id for token in shaped_trace.predicted_tokens]
     np.testing.assert_allclose(found.scores.sum(axis=1), logits[np.arange(len(taken)), taken], atol=1e-4)
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
-    # The components are token, position, two biases and, per layer, the feed-forward network and two attentions of 3
-    # heads and a bias.
+    # The components are the token embedding, the position embedding (if it is added), two biases, and 9 components per
+    # layer: the feed-forward network, and 3 heads and a bias in each of two attention sub-layers.
     added = shaped_translator.config.positions not in RELATIVE
     assert len(set(found.components)) == len(found.components) == found.scores.shape[1] == 1 + added + 2 * 9 + 2
 
@@ -54,7 +54,7 @@ def test_contrast_of_two_tokens_includes_the_difference_of_their_output_biases(s
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
 
 
-def test_copying_head_has_the_largest_direct_logit(copying_translator):
+def test_copying_head_contributes_most_to_every_logit(copying_translator):
     trace = copying_translator.trace("The dog and the cat", details=True)
     found = direct_logits(trace, copying_translator.weights(), every_position(trace))
     assert all(found.components[best].kind == "cross-attention head" for best in found.scores.argmax(axis=1))

@@ -14,7 +14,7 @@ def test_erasing_nothing_reproduces_the_original_run(shaped_translator, shaped_t
     np.testing.assert_allclose(found[0], shaped_trace.log_probs, atol=2e-5)
 
 
-def test_erasing_a_token_has_the_effect_of_padding(shaped_translator, shaped_trace):
+def test_erasing_a_source_token_has_the_same_effect_as_masking_it(shaped_translator, shaped_trace):
     source, prefix = token_ids(shaped_trace, torch.device("cpu"))
     visible = np.ones((4, len(source)), dtype=bool)
     visible[0, 2] = visible[1, [0, 5]] = visible[3, -1] = False

@@ -139,7 +139,7 @@ def test_cutting_a_path_without_a_contribution_has_no_effect(run):
 
 @ONE_SHAPE
 def test_cutting_a_direct_path_of_a_post_norm_model_has_the_predicted_effect(run, graph):
-    """In a post-norm model, the target logit is a linear function of the stream."""
+    """In a post-norm model, the target logit is a linear function of the final residual stream."""
     into = np.flatnonzero((graph.receivers == len(graph.nodes) - 1) & (abs(graph.edges) > 1e-3))
     np.testing.assert_allclose(path_effects(run, TARGET, graph.paths(into)), graph.edges[into], atol=1e-9)
 

@@ -3,9 +3,9 @@ import pytest
 
 from transformer.attribution.attribution import METHODS, Target
 
-# The first word is a single token, so the remaining source tokens equal the target tokens.
+# The first word is a single token, so the source tokens after it equal the predicted tokens.
 TEXT, TARGET = "I read the cat", "read the cat"
-# A middle row, so that its source token t + 1 is neither the first token nor the end symbol.
+# A row in the middle, so that source token ROW + 1 is neither the first token nor the end symbol.
 ROW = 3
 
 

@@ -10,7 +10,7 @@ from transformer.values.trace import PARTS
 
 @pytest.fixture(params=[(0, 1, 0, None), (1, 0, 2, 1)])
 def chosen(request):
-    """Return encoder layer, decoder layer, head, and the step whose loss counts (None for all steps)."""
+    """Return an encoder layer, a decoder layer, a head, and the step whose loss counts (None for all steps)."""
     return request.param
 
 
@@ -50,7 +50,7 @@ def test_every_gradient_is_the_sum_of_its_terms(found, chosen):
 
 
 def test_every_stage_locates_its_displayed_numbers_in_the_gradients(shaped_translator, found, chosen):
-    """Each stage names a parameter or intermediate result, and the index of each displayed number in its gradient."""
+    """Each stage names a parameter or intermediate result, and locates the displayed numbers in its gradient."""
     parameters = parameters_of(shaped_translator.weights())
     whole = gradients(parameters, found.config, found.batch)
     everything = {**whole.parameters, **whole.gradients}
@@ -107,8 +107,8 @@ def test_gradient_of_a_stage_matches_a_finite_difference(shaped_translator, foun
         assert stage.matrix[place] == pytest.approx(difference, abs=1e-6), key
 
 
-def test_key_bias_has_zero_gradient(found, chosen):
-    """The key bias adds a constant to every score of a row, which softmax ignores, except with rotary positions."""
+def test_key_bias_and_masked_scores_have_zero_gradient(found, chosen):
+    """The key bias adds the same number to all scores of a row, which softmax ignores. Rotary attention differs."""
     for stage in stages(found, head=chosen[2]):
         turned = found.config.positions == "rotary" and "self_attention" in stage.key
         if stage.key.endswith(".keys_bias") and not turned:

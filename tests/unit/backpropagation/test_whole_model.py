@@ -35,7 +35,7 @@ def test_gradients_match_central_differences(config, parameters, batch):
     found = gradients(parameters, config, batch)
     everything = {**found.parameters, **found.gradients}
     rng = np.random.default_rng(3)
-    # Each check takes two passes, and a deep model has hundreds of parameters.
+    # Check only 40 gradients, because each check takes two passes and a deep model has hundreds of gradients.
     for name in rng.permutation(list(everything))[:40]:
         grad = everything[name]
         at = tuple(int(rng.integers(size)) for size in grad.shape)
@@ -83,8 +83,8 @@ def test_training_with_hand_written_gradients_matches_pytorch(config, parameters
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(torch.from_numpy(parameters[name]))
-    # Use SGD instead of Adam, because Adam divides by the gradient norm, and gradients of 1e-12 would have to agree in
-    # every digit.
+    # Use SGD instead of Adam. Adam divides each gradient by its average magnitude, so even gradients of 1e-12 would
+    # have to agree in every digit.
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     losses = []
     for _ in range(3):
@@ -103,8 +103,8 @@ def test_training_with_hand_written_gradients_matches_pytorch(config, parameters
 
 
 @pytest.mark.thorough
-def test_loss_and_gradients_match_the_trace_of_the_shipped_model(shipped):
-    """Checks the loss, every gradient and some central differences on the shipped weights."""
+def test_loss_and_gradients_of_the_shipped_model_match_independent_values(shipped):
+    """Compares the loss with the trace, every gradient with autograd, and some gradients with central differences."""
     trace = shipped.trace("I have a dream.")
     source, target, labels = (
         np.array([[token.id for token in tokens]])
@@ -135,7 +135,7 @@ def test_loss_and_gradients_match_the_trace_of_the_shipped_model(shipped):
 
 
 def test_loss_gradient_matches_a_hand_computed_case():
-    """Two logits of 0 have probability 1/2 each, so the loss is ln 2 and its gradients are -1/2 and 1/2."""
+    """Two logits of 0 give two probabilities of 1/2, so the loss is ln 2 and its gradients are -1/2 and 1/2."""
     config = small(2, 2, 1, 2, (1, 1), positions="none")
     parameters = {name: np.zeros(tuple(each.shape)) for name, each in Transformer(config).named_parameters()}
     batch = LossInputs(np.array([[0]]), np.array([[0]]), np.array([[0]]), np.array([[True]]))

@@ -4,7 +4,7 @@ import torch
 from transformer.decoding.constraints import Constraints
 from transformer.text.tokenizer import PAD, START
 
-# Logits of 2, 1 and 0 for tokens 4, 5 and 6; the other tokens are impossible.
+# The logits of tokens 4, 5 and 6 are 2, 1 and 0. The other tokens are impossible.
 LOG_PROBS = torch.tensor([[*[float("-inf")] * 4, 2.0, 1.0, 0.0]]).log_softmax(-1)
 
 

@@ -27,7 +27,10 @@ def test_tiny_top_p_matches_greedy_decoding(decode, sources):
 
 
 def test_lowest_temperature_matches_greedy_decoding(decode):
-    """Compares steps whose best token leads by 0.2 nats: at temperature 0.01, the odds of another token are 2e-9."""
+    """Compares steps whose best token leads by more than 0.2 nats.
+
+    At temperature 0.01, the odds of the second-best token are then at most 2e-9.
+    """
     rows = [[a, b, END] for a in range(4, 30, 5) for b in range(4, 30)]
     steps = decode(greedy, rows)
     expected = tokens(steps)
@@ -50,7 +53,7 @@ def test_same_seed_repeats_a_sample_and_another_seed_changes_it(decode, sources)
     )
 
 
-def test_sample_does_not_depend_on_its_batch(decode, sources):
+def test_sample_does_not_depend_on_the_rest_of_the_batch(decode, sources):
     together = tokens(decode(sample, sources, seed=40)).tolist()
     for row, (source, drawn_together) in enumerate(zip(sources, together, strict=True)):
         alone = tokens(decode(sample, [source], seed=40 + row))[0].tolist()

@@ -106,7 +106,7 @@ def test_sampling_and_beam_settings_equivalent_to_greedy_decoding_match_it(searc
     steps = search(greedy, texts)
     expected = translations(steps)
     cold = translations(search(partial(sample, seed=1, temperature=0.01), texts))
-    # If two tokens are almost equally likely, even a temperature of 0.01 sometimes draws the second.
+    # If two tokens are almost equally likely, the less likely one is sometimes drawn even at temperature 0.01.
     top = torch.stack([top_candidates(step.distribution.log_probs, 2).log_probs for step in steps], dim=1)
     torn = ((top[..., 0] - top[..., 1] < 0.2) & (torch.stack([step.predicted for step in steps], dim=1) != PAD)).any(-1)
     assert torn.sum() < len(texts) / 2

@@ -101,7 +101,7 @@ def test_forcing_the_tokens_of_a_search_reproduces_its_result(search, decode, so
     for row in sources:
         own = single(search, decode(search, [row]))
         tokens = [int(step.predicted) for step in own]
-        # Beam search after a partial forced prefix has a full beam again, and may find a better result.
+        # After a partial prefix, beam search has a full beam again and may find a better result, so force all tokens.
         for length in (len(tokens),) if search is SEARCHES["beam"] else range(len(tokens) + 1):
             forced = single(search, decode(search, [row], constraints=Constraints(prefix=tuple(tokens[:length]))))
             assert [int(step.predicted) for step in forced] == tokens

@@ -30,7 +30,7 @@ THIRD = Target((2,))
 
 @pytest.fixture(scope="module")
 def runs(shipped):
-    """Return one run of every type that reports numbers, most of them on the shipped model."""
+    """Return at least one run of every type that reports numbers."""
     a = shipped.get(READ)
     b = shipped.get(replace(READ, text=OTHER, target=tuple(token.id for token in a.predicted_tokens)))
     question, graph = question_of(a, b), GraphRun(READ, THIRD)
@@ -63,7 +63,7 @@ def test_every_run_type_that_reports_numbers_is_tested(runs):
     assert {type(run) for run in runs} == states
 
 
-# Slow, because two of the runs switch every head of the model off in turn.
+# This test is slow, because two of the runs switch off every head of the model in turn.
 @pytest.mark.thorough(seconds=13)
 def test_repeating_a_saved_run_gives_the_same_numbers(shipped, runs):
     for run in runs:
@@ -190,7 +190,7 @@ def test_experiment_file_that_requests_too_much_work_raises_an_error(saved):
 
 
 def test_experiment_with_an_unsupported_combination_of_runs_raises_an_error(shipped, saved):
-    """Covers a nested run of the wrong type, a step out of range, a claim that the run cannot check, and no runs."""
+    """Covers a nested run of the wrong type, a step out of range, a claim about another run's result, and no runs."""
     read = TraceRun("A dog.")
     for run in (
         GraphRun(ImportanceRun(read, "zero"), THIRD),

@@ -1,4 +1,4 @@
-"""Small Hugging Face Marian models with random weights, each with the folder that it wrote."""
+"""Small Hugging Face Marian models with random weights, and the folders in which they are saved."""
 
 import json
 import random
@@ -100,7 +100,7 @@ def vocabularies(sides) -> dict[str, dict[str, dict[str, int]]]:
 
 @dataclass(frozen=True)
 class Peer:
-    """A Hugging Face model, and the folder that it wrote."""
+    """A Hugging Face model, and the folder in which it is saved."""
 
     model: torch.nn.Module
     folder: Path
@@ -111,11 +111,12 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
     """make_peer(**settings) returns a random model; settings that are not listed go to MarianConfig.
 
     seed: seed of the weights.
-    vocabulary, ids: a key of `vocabularies`, or the content of an id file.
+    vocabulary: a key of `vocabularies`.
+    ids: content of an id file, used instead of `vocabulary`.
     dtype: data type of the saved weights.
     ending: number added to the end symbol's logit.
     spread: standard deviation of the embeddings, which scales the logits.
-    rows: rows of the embedding, if more than there are tokens.
+    rows: number of rows of the embedding; 0 for one per token.
     """
     from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
@@ -147,7 +148,7 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
         for name, parameter in model.named_parameters():
             if "embed_positions" in name:
                 continue
-            # Initial biases are 0 and initial norm gains 1, which would hide swapped tensors.
+            # Initially, all biases are 0 and all norm gains are 1, which would hide swapped tensors.
             scale = spread if "embed" in name or "shared" in name or "lm_head" in name else 1.5 * 16**-0.5
             offset = 1.0 if name.endswith("layer_norm.weight") else 0.0
             parameter.copy_(offset + scale * torch.randn_like(parameter))
@@ -192,7 +193,7 @@ def write_vocabulary(folder: Path, sides: tuple[bytes, bytes], files: dict[str, 
 
 @pytest.fixture(scope="session")
 def peer(make_peer) -> Peer:
-    """A model that ends some sentences. Its candidates have well-separated scores, so rounding changes no ranking."""
+    """A model that ends some sentences before the limit. Its scores are well separated, so rounding changes no rank."""
     return make_peer(ending=4.0, spread=0.6)
 
 

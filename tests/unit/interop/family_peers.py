@@ -1,4 +1,4 @@
-"""Tiny random models of each family, with tokenizers that transformers writes."""
+"""Makes a tiny random model of each family, with a tokenizer, and saves both with `transformers`."""
 
 import json
 from collections.abc import Callable
@@ -107,7 +107,7 @@ FAMILIES: dict[str, tuple[Callable[[Path], Any], str, dict[str, Any]]] = {
 
 
 def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, **generation: Any) -> tuple[Any, Any]:
-    """Write a model folder. Return the model and the tokenizer of transformers.
+    """Write a model folder. Return the model and the tokenizer, which are those of `transformers`.
 
     Args:
         name: a key of FAMILIES.
@@ -155,7 +155,7 @@ def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, 
     # A random model might predict padding or the start symbol, which a trained model never does.
     never = {pad, *(() if start == end else (start,))}
     if name == "bart":
-        # Our search predicts parts of a character only where they complete the character.
+        # Our search never writes an incomplete character, so suppress tokens that may be parts of one.
         never |= {number for text, number in ids.items() if not text.replace("Ġ", "").isascii()}
     model.generation_config = transformers.GenerationConfig(
         **{

@@ -22,7 +22,7 @@ FILES = (
     "model.safetensors",
     "README.md",
 )
-# Fields of config.json that the import reads.
+# Fields that the import reads from the first three files.
 SETTINGS = (
     "model_type",
     "d_model",
@@ -92,7 +92,7 @@ def damage(folder: Path, kind: str, name: str, *rest) -> None:
 
 @pytest.fixture(scope="module")
 def whole(make_peer, tmp_path_factory) -> Path:
-    """A folder with one layer per stack, because it is copied thousands of times."""
+    """The folder of a model with one layer per stack. It is small, because it is copied thousands of times."""
     small = make_peer(encoder_layers=1, decoder_layers=1)
     folder = shutil.copytree(small.folder, tmp_path_factory.mktemp("whole") / "theirs")
     (folder / "README.md").write_text("---\nlicense: mit\n---\n# A card\n", encoding="utf-8")
@@ -115,6 +115,6 @@ def refused_or_imported(whole, what) -> None:
 
 
 test_damaged_folder_is_imported_or_rejected_in_one_line = few(40)(given(what=damages())(refused_or_imported))
-test_thousand_damaged_folders_are_imported_or_rejected_in_one_line = many(1000)(
+test_a_thousand_damaged_folders_are_imported_or_rejected_in_one_line = many(1000)(
     given(what=damages())(refused_or_imported)
 )

@@ -71,7 +71,7 @@ def test_exported_model_gives_the_same_results_in_hugging_face(name, tokenizer, 
     assert written[0, 1:].tolist() == ours[:STEPS]
 
 
-def test_exporting_an_imported_model_restores_its_weights(peer, imported_folder, tmp_path, run_main):
+def test_exporting_an_imported_model_restores_the_original_weights(peer, imported_folder, tmp_path, run_main):
     done = run_main(main, "export", "--format", "huggingface", "--model", imported_folder, "--output", tmp_path / "out")
     assert done.returncode == 0
     again = read_by_hugging_face(tmp_path / "out").model.state_dict()

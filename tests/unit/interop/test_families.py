@@ -20,7 +20,7 @@ from transformer.measurements.matching import second_trace
 from transformer.running.translator import Translator
 from transformer.values.decoding_settings import DecodingSettings
 
-# Only the first words of each sentence, because the small models have few positions.
+# Use only the first four words of each sentence, because the small models have few positions.
 MANY = [" ".join(line.split()[:4]) for line in (ASSETS / "sentences.txt").read_text("utf-8").splitlines()]
 
 
@@ -39,7 +39,7 @@ def test_imported_family_matches_hugging_face_logits_and_attention(family):
 
 
 def test_second_model_in_a_comparison_reads_the_same_tokens(family):
-    """A model with languages on both sides used to read the text in its first language."""
+    """A model with several source languages used to read the text in the first of them."""
     *_, translator = family
     trace = translator.trace(MANY[0])
     found = second_trace(translator, translator, translator, trace)
@@ -66,7 +66,7 @@ def test_translations_match_hugging_face_generate(family, beam, count):
 
 @pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.thorough)])
 def test_tokens_match_hugging_face_tokenizers(family, texts, count):
-    """A special token that a user types is plain text here, but a special token in transformers."""
+    """A special token in typed text is plain text to our tokenizers, but stays special in `transformers`."""
     name, _, tokenizer, translator = family
     symbols, unknown = set(tokenizer.all_special_ids), translator.tokenizer.symbols.unknown
     for text in texts[:count]:
@@ -110,7 +110,7 @@ def test_languages_are_known_without_a_tokenizer_config(tmp_path, family, rows, 
     model = sentencepiece_model(SENTENCES)
     (tmp_path / "sentencepiece.bpe.model").write_bytes(model)
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    # In fairseq, the id of a token is its sentencepiece id plus one, and languages come last.
+    # In fairseq, the id of a token is its sentencepiece id plus one, and the language codes come last.
     size = processor.get_piece_size() + 1
     rows += size
     settings = {"pad_token_id": 1, "eos_token_id": 2, "unk_token_id": 3, "decoder_start_token_id": 2}

@@ -58,7 +58,7 @@ def test_imported_model_can_be_traced_measured_and_decoded(imported, tmp_path):
 
 
 def test_import_keeps_full_precision_weights(peer, imported_folder):
-    """Rounding a float32 model to float16 would move logits by thousandths."""
+    """Rounding a float32 model to float16 would change its logits by thousandths."""
     theirs, ours = peer.model.state_dict(), load_file(imported_folder / "model.safetensors")
     assert torch.equal(ours["encoder_layers.0.feed_forward.expand.weight"], theirs["model.encoder.layers.0.fc1.weight"])
 
@@ -82,7 +82,7 @@ def test_model_with_sharded_weights_translates_after_import(peer, tmp_path, run_
     assert Translator.load(tmp_path / "out", "cpu").translate("The dog.").tokens
 
 
-def test_pickled_weights_are_read_only_on_request_and_never_executed(peer, tmp_path, run_main):
+def test_pickled_weights_need_an_option_and_their_code_is_never_executed(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "pickled")
     (folder / "model.safetensors").unlink()
     torch.save(
@@ -255,7 +255,7 @@ def test_existing_empty_folder_can_be_the_output_folder(output, peer, tmp_path, 
     refused(again, f"{output} already exists")
 
 
-def test_import_checks_the_output_folder_before_reading(tmp_path, run_main):
+def test_import_and_export_check_the_output_folder_before_the_model(tmp_path, run_main):
     (tmp_path / "file").touch()
     for command in ("import", "no/such"), ("export", "--format", "huggingface", "--model", "no/such"):
         refused(run_main(main, *command, "--output", tmp_path / "file" / "x"), "x could not be written (Not a dir")

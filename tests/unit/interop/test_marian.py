@@ -30,7 +30,7 @@ VARIANTS = {
     "silu": {"activation_function": "silu"},
     "unscaled": {"scale_embedding": False},
     "one head": {"encoder_attention_heads": 1, "decoder_attention_heads": 1},
-    # Heads have width 3: dividing by its square root and multiplying by the inverse round differently.
+    # The heads have width 3. Dividing by sqrt(3) and multiplying by 1 / sqrt(3) round differently.
     "narrow heads": {"d_model": 12},
     "odd width": {"d_model": 15, "encoder_attention_heads": 3, "decoder_attention_heads": 3},
     "filled up rows": {"rows": 128},
@@ -71,7 +71,7 @@ def padded(rows, pad):
 
 
 def sentences(count, config, seed=1):
-    """Return random token ids per sentence, with an end symbol and without padding."""
+    """Return the random token ids of each sentence, with an end symbol and without padding."""
     generator = np.random.default_rng(seed)
     return [
         [*generator.integers(2, config.vocab_size - 1, size).tolist(), config.eos_token_id]
@@ -85,12 +85,12 @@ def assert_same(ours, theirs, what):
 
 @torch.inference_mode()
 def check_parity(peer, folder):
-    """Compare logits and all attention weights of a padded batch, in one pass and token by token."""
+    """Compare the attention weights and logits of a padded batch, and the logits again token by token."""
     model, theirs = load_checkpoint(folder).model, peer.model
     config = theirs.config
     generator = torch.Generator().manual_seed(3)
     pad = config.pad_token_id
-    # Rows beyond the target vocabulary represent no token.
+    # Embedding rows beyond the target vocabulary represent no token.
     size = model.config.target_vocabulary
     rows = [
         torch.randint(2, model.config.source_vocabulary - 1, (length,), generator=generator).tolist()
@@ -270,7 +270,7 @@ def test_unusual_special_token_ids_are_read_from_the_files(make_peer, vocabulari
 
 
 def test_stored_position_embeddings_are_imported_as_learned_positions(make_peer, tmp_path):
-    """Some converters round position embeddings to half precision, and some models train them."""
+    """Some converters round position embeddings to half precision, and some models have trained ones."""
     for name, change in (("rounded", lambda table: table.half().float()), ("trained", lambda table: table + 0.1)):
         peer = make_peer()
         weights = load_file(peer.folder / WEIGHTS)
@@ -318,7 +318,7 @@ def test_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tmp_
 
 
 def test_embeddings_are_tied_if_their_tensors_are_equal(make_peer, tmp_path):
-    """Equal tensors are tied whatever config.json says. If config.json ties tensors that differ, the import fails."""
+    """Equal tensors are tied whatever config.json says. Different tensors that config.json ties need `tie=True`."""
     peer = make_peer(tie_word_embeddings=False)
     weights = load_file(peer.folder / WEIGHTS)
     same = weights["model.decoder.embed_tokens.weight"]

@@ -22,7 +22,7 @@ def separate(sides):
 
 
 def incomplete(sides):
-    """Return ids that lack a fifth of the tokens, as some published models do."""
+    """Leave a fifth of the tokens without an id, as in some published models."""
     return sides, {"vocab.json": numbered([text for at, text in enumerate(tokens_of(*sides)) if at % 5])}
 
 
@@ -57,7 +57,7 @@ def pair(request, sides, tmp_path_factory, marian_tokenizer):
 
 
 def test_tokens_match_hugging_face(pair, texts):
-    """Only language codes that the vocabulary has are compared, because unknown ones are plain text here."""
+    """Language codes outside the vocabulary are not compared, because our tokenizer reads them as plain text."""
     ours, theirs = pair
     assert len(texts) == TEXTS
     prefixed = [code + text for code in ours.codes for text in texts[40:60]]
@@ -158,7 +158,7 @@ def test_lone_surrogate_causes_no_error(sides):
     assert tokenizer_of(*joint(sides)).encode_source("a\ud83db")[-1].role == "end"
 
 
-def test_token_scores_are_from_the_vocabulary_of_the_requested_side(sides):
+def test_token_scores_come_from_the_sentencepiece_model_of_the_requested_side(sides):
     tokenizer = tokenizer_of(*joint(sides))
     source, target = tokenizer.key_scores("encoder"), tokenizer.key_scores("decoder")
     assert source == tokenizer.key_scores("cross") and len(source) == len(target) == tokenizer.size

@@ -82,7 +82,7 @@ PARTS = [
 
 
 def untrusted():
-    """Yield 1,000 random texts from PARTS and from all assigned Unicode characters."""
+    """Yield 1,000 random texts, composed of PARTS and of assigned Unicode characters."""
     draw = random.Random(7)
     assigned = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Co")]
     for number in range(1000):
@@ -126,7 +126,7 @@ def test_every_byte_token_has_a_span(tokenizer):
 
 
 def test_token_text_shows_characters_or_bytes(tokenizer):
-    """GPT-2 files write bytes as letters, such as "Ġthe" and "Ċ"."""
+    """GPT-2's files write every byte as a visible character: " the" as "Ġthe", and a line break as "Ċ"."""
     texts = [token.text for token in tokenizer.encode("Größe the\n\t\x00▁ 🙂é")]
     assert texts == [
         "Gr",

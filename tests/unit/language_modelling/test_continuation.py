@@ -41,7 +41,7 @@ def test_continuation_score_matches_scoring_the_whole_text(model, tokenizer, set
 
 
 def test_wide_beam_finds_the_most_probable_continuation(model, tokenizer):
-    """Tries all pairs of five allowed tokens in two steps."""
+    """Scores all 25 pairs of the five allowed tokens to find the most probable one."""
     from transformer.decoding.constraints import Constraints
 
     few = [5, 40, 77, 120, 300]
@@ -74,7 +74,7 @@ def test_sampled_continuation_depends_on_the_seed_and_top_k(model, tokenizer):
 def test_beam_tree_of_a_continuation_has_attention_to_all_earlier_tokens(model, tokenizer):
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(method="beam"), limit=4, capture=True)
     assert found.tree is not None
-    # Columns: the start symbol, the given text, and one more token per step.
+    # The columns are the start symbol, the given text and one more token per step.
     assert [rows.shape[-1] for rows in found.tree.decoder] == [
         len(found.beginning) + 1 + step for step in range(len(found.tree.decoder))
     ]
@@ -121,7 +121,7 @@ def test_continuation_can_be_cancelled_after_every_token(model, tokenizer, setti
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
 def test_continuation_ends_with_a_whole_character(model, tokenizer, settings):
-    """Tokens are bytes or parts of characters, and an untrained model predicts any of them."""
+    """Some tokens are only parts of characters, and an untrained model may predict any token."""
     for text in ("The cat", "Größe ", "🙂"):
         for limit in range(1, 9):
             found = continue_text(model, tokenizer, text, settings, limit=limit)

@@ -66,7 +66,7 @@ def test_training_stores_no_tensor_larger_than_the_attention_map(attention):
     tokens = torch.randint(30, (1, 48))
     with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.shape) or x, lambda x: x):
         model(None, tokens).sum().backward()
-    # Only tensors of shape [B, H, T, S], such as masks and weights.
+    # Consider only tensors with four dimensions, such as masks and weights, [B, H, T, S].
     assert max(prod(shape) for shape in sizes if len(shape) == 4) == 2 * cell_count(model.config, 48)
 
 

@@ -62,7 +62,7 @@ def test_bigram_probabilities_sum_to_one():
 
 def test_bigram_probability_matches_its_formula():
     model = Bigrams([[3, 4], [3, 5], [3, 4]], size=8, start=2)
-    # Token 3 is followed three times, by 2 different tokens. With add-one counts, 4 has 3 of 14 occurrences.
+    # Token 3 is followed three times, by 2 different tokens. With add-one counts, token 4 has 3 of 14 occurrences.
     expected = (2 - DISCOUNT + DISCOUNT * 2 * 3 / 14) / 3
     assert math.exp(model.log_prob([3, 4]) - model.log_prob([3])) == pytest.approx(expected)
     assert math.exp(model.log_prob([3])) == pytest.approx((3 - DISCOUNT + DISCOUNT * 4 / 14) / 3)
@@ -70,7 +70,7 @@ def test_bigram_probability_matches_its_formula():
     assert math.exp(model.log_prob([7, 4]) - model.log_prob([7])) == pytest.approx(3 / 14)
 
 
-def test_bigram_model_predicts_its_training_text_better_than_unigrams(trained):
+def test_bigram_model_predicts_its_training_text_better_than_a_unigram_model(trained):
     single, pairs = evaluate_baselines(trained, SENTENCES, SENTENCES)
     assert np.isfinite(single.log_prob) and pairs.per_token < single.per_token / 3
     assert single.tokens == pairs.tokens

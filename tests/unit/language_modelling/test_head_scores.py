@@ -8,7 +8,7 @@ from transformer.model.transformer import build
 
 
 def looking(back, length=5):
-    """Return a head that attends `back` positions earlier, or to its own position if the text begins later."""
+    """Return the weights of a head that attends `back` positions earlier, or to the query itself near the start."""
     size = 2 * length + 1
     weights = np.zeros((1, 1, 1, size, size))
     at = np.arange(size)
@@ -45,7 +45,7 @@ def test_uniform_attention_scores_at_chance_level():
 
 
 def test_head_that_attends_one_position_back_is_a_previous_token_head():
-    """Position p has unit vector p as its embedding and key. Each query equals the key of the position before it."""
+    """Position p has unit vector p as its embedding and key. Each query is a multiple of the key before it."""
     model = small(positions="learned", norm="post")
     attention = model.decoder_layers[0].self_attention
     with torch.no_grad():

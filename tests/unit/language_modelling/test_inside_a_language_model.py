@@ -1,4 +1,4 @@
-"""Stages of a language model. tests/unit/analysis/replay compares their values with the model."""
+"""Checks which stages a language model has. tests/unit/analysis/replay compares stage values with the model."""
 
 from dataclasses import replace
 
@@ -84,11 +84,11 @@ def test_recomputed_cell_and_row_match_the_model(loaded, trace):
     )
 
 
-def test_every_row_attends_to_later_tokens_without_the_mask(loaded, trace):
+def test_first_token_attends_to_all_later_tokens_without_the_mask(loaded, trace):
     unmasked = trace_reading(loaded, TEXT, interventions=Interventions(decoder_mask=False))
     assert unmasked.decoder_mask.all() and not unmasked.interventions.decoder_mask
     assert (unmasked.decoder[:, :, 0, 1:] > 0).all() and unmasked.predicted_tokens == trace.predicted_tokens
-    # In the first layer, a score depends only on its own two tokens, so the mask does not change it.
+    # In the first layer, a score depends only on its query token and key token, so the mask does not change it.
     np.testing.assert_array_equal(unmasked.detail("decoder", "scores")[0], trace.detail("decoder", "scores")[0])
     assert not np.allclose(unmasked.log_probs, trace.log_probs)
     listed = {stage.key: stage for stage in stages(unmasked, loaded.weights())}

@@ -26,7 +26,7 @@ def small(**choices):
 
 
 def assert_equal_to(theirs, model):
-    """Check logits and attention weights within 1e-5, in one pass and token by token with the cache."""
+    """Check that logits and attention weights agree to within 1e-5, in one pass and token by token."""
     ids = tokens(model.config.target_vocabulary)
     with torch.inference_mode():
         expected = theirs(ids, output_attentions=True)

@@ -112,7 +112,7 @@ def test_blockwise_local_attention_matches_masked_full_attention():
 @kinds
 @pytest.mark.parametrize("cuts", [(3, 9), (4, 8), (1, 6), (2, 3), (5, 13)])
 def test_reading_several_tokens_per_step_matches_one_pass(choices, cuts):
-    """The cuts begin or end with a block, or cross several blocks."""
+    """The parts between the cuts begin or end with a block, or span several blocks."""
     model, ids = small(**choices), tokens()
     with torch.inference_mode():
         expected, cache, before = model(None, ids), start_after(model, ids[:, :1]), 0
@@ -172,7 +172,7 @@ def test_local_and_compressed_masks_match_their_definition():
 
 
 def test_compressed_keys_and_values_match_the_weighted_sum_of_the_paper():
-    """Each compressed key is a weighted sum of the keys at three positions, per head."""
+    """In each head, a compressed key or value is a weighted sum over three positions."""
     torch.manual_seed(1)
     compression = Compression(8, 2, 3)
     keys, values = torch.randn(2, 2, 2, 7, 4)

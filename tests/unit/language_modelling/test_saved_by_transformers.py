@@ -1,4 +1,4 @@
-"""Compares GPT-2 folders written by the installed `transformers`: token ids, logits and attention."""
+"""Compares token ids, logits and attention with `transformers`, on GPT-2 folders that it wrote."""
 
 import json
 import random
@@ -60,12 +60,12 @@ def plain_tokenizer(gpt2_folder):
 
 
 def spaced(tokenizer):
-    """Return the same vocabulary with a space added before every text."""
+    """Return a copy of the tokenizer that adds a space before every text."""
     return type(tokenizer).from_pretrained(tokenizer.name_or_path, add_prefix_space=True)
 
 
 def trained(**options):
-    """Return a tokenizer trained as in Hugging Face's course for GPT-2."""
+    """Return a tokenizer trained as Hugging Face's course trains one for GPT-2."""
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
@@ -124,7 +124,7 @@ def output_of_its_own(folder):
 
 
 def two_files(described):
-    """Convert a folder to the format of transformers 4, with vocab.json and a separate list of added tokens."""
+    """Return a function that converts a folder to the format of transformers 4, which lists added tokens separately."""
 
     def change(folder):
         document = json.loads((folder / "tokenizer.json").read_text())

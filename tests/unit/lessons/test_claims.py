@@ -156,8 +156,8 @@ def made(config, tokenizer, curve="", scale=1):
     return Evidence(Translator(Checkpoint(model, tokenizer, curve=curve), device="cpu", version="x"), "A dog.")
 
 
-def test_claims_accept_a_learning_curve_with_any_finite_numbers(small_config, tokenizer):
-    """`check_curve` accepts these curves, so claims must accept them too."""
+def test_claims_measure_or_reject_any_learning_curve_of_finite_numbers(small_config, tokenizer):
+    """`check_curve` accepts these curves, so claims must measure them or raise a LessonError."""
 
     def learned(claim, *rows):
         lines = [f"{step},0.1,9.0,{loss},{loss},{chrf},1.5,1e-4,900" for step, loss, chrf in rows]
@@ -173,7 +173,7 @@ def test_claims_accept_a_learning_curve_with_any_finite_numbers(small_config, to
 
 
 def test_claims_accept_a_translation_with_an_underflowing_probability(small_config, tokenizer):
-    """The ratio of two such probabilities used to divide by 0."""
+    """Computing the ratio of two such probabilities used to divide by 0."""
     evidence = made(small_config, tokenizer, scale=9)
     values = measure_claim("future_disturbs", {}, evidence).values
     before, after = (evidence.trace(interventions=each).log_probs.sum(dtype=float) for each in (AS_TRAINED, NO_MASK))
@@ -223,7 +223,7 @@ def test_lessons_command_checks_lessons_and_lists_claims(run_main, tmp_path):
 
 
 def test_needed_word_and_its_cost_match_erasure(evidence, shipped):
-    """The needed word of a German word is the English word whose erasure lowers its probability most."""
+    """The needed word of a German word is the English word whose erasure makes the German word least likely."""
     found = compare_words(evidence.for_sentence("The animal didn't cross the street because it was too tired."))
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     (negation,) = (one for one in found if one.needed == "didn't")

@@ -1,4 +1,4 @@
-"""Tests that every figure that `lessons check` accepts can be drawn on the page and in exported files."""
+"""Checks that every figure accepted by `lessons check` can be drawn on the page and in exported files."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ look_for = "Look."
 reveal = "{layer}"
 claim = { name = "job", kind = "encoder", job = "next", least = 0.0 }
 """
-# Values for a model with 2 encoder layers, 3 decoder layers and 4 heads in each.
+# Valid and invalid values for a model with 2 encoder layers, 3 decoder layers and 4 heads in each layer.
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "kind": st.sampled_from(KINDS),
     "part": st.sampled_from(["positions", "mask"]),

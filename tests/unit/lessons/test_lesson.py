@@ -34,7 +34,7 @@ def test_quick_step_count_matches_the_parsed_lesson():
     [b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MAX_BYTES * b"\n"],
     ids=["not UTF-8", "not TOML", "a number", "none", "empty", "too large"],
 )
-def test_unreadable_lesson_counts_as_the_maximum_number_of_steps(content, tmp_path, monkeypatch):
+def test_unreadable_lesson_counts_as_having_the_maximum_number_of_steps(content, tmp_path, monkeypatch):
     """The list of slides on every page must not fail. The lesson's own page reports the error."""
     monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
     (tmp_path / "mine.toml").write_bytes(content)

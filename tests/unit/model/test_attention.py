@@ -37,7 +37,7 @@ def with_bias(kind):
 
 
 def recording(record, mask=None):
-    """Return the context of cross-attention in decoder layer 0."""
+    """Return a context that records the attention as cross-attention in decoder layer 0."""
     return AttentionContext(mask, hooks=hooks_of(UNEDITED, record, "decoder").of_layer(0).of_attention("cross"))
 
 

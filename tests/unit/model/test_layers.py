@@ -22,7 +22,7 @@ def copy_attention(ours, theirs):
 
 
 def copy_layer(ours, theirs, residuals):
-    """Copy our weights into PyTorch's layer."""
+    """Randomise our layer's weights and copy them into PyTorch's layer."""
     with torch.no_grad():
         for parameter in ours.parameters():
             parameter.normal_(std=0.3)

@@ -45,7 +45,7 @@ def test_linear_biases_are_added_to_the_scores_of_the_last_positions():
 
 @pytest.mark.parametrize("start", [0, 3, 11])
 def test_rotary_positions_match_complex_rotation(start):
-    """Rotation multiplies x_2i + i x_2i+1 by exp(i p theta_i) (Su et al. 2021, equations 12 and 15)."""
+    """Rotation at position p multiplies x_2k + i x_2k+1 by exp(i p theta_k) (Su et al. 2021, equations 12 and 15)."""
     x = torch.randn(2, 3, 4, 4)
     rotated = PositionalEncoding(config("rotary")).relative(4, start=start).rotate(x)
     theta = 10_000.0 ** -torch.tensor([0.0, 0.5])

@@ -51,8 +51,8 @@ def undoubled(header, received):
 
 
 @pytest.mark.parametrize("left", [1.0, 0.5, 0.3, 0.01, 3e-5, 1e-6, 0.0])
-def test_rows_mostly_on_the_end_symbol_keep_four_decimal_places(trace, left):
-    """If the end symbol is hidden, the remaining weights are scaled up to 1 and must still be accurate."""
+def test_rows_with_most_weight_on_the_end_symbol_keep_four_decimal_places(trace, left):
+    """If the end symbol is hidden, the remaining weights are scaled up to a sum of 1 and must still be accurate."""
     weights = np.random.default_rng(2).dirichlet(np.ones(trace.encoder.shape[-1] - 1), size=trace.encoder.shape[:-1])
     weights = np.concatenate([left * weights, np.full((*weights.shape[:-1], 1), 1 - left)], axis=-1)
     resting = replace(trace, encoder=weights.astype(np.float32))

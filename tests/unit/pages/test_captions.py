@@ -15,7 +15,7 @@ from transformer.text.languages import LANGUAGES, language
 from transformer.values.trace import KINDS
 
 ENTROPY = r"\(entropy ([\d.]+) of at most ([\d.]+) nats\)"
-# Patterns of the sentence about where a head looks. Each caption matches exactly one pattern.
+# Patterns for the sentence about where a head looks. Each caption matches exactly one pattern.
 HABITS = {
     "mostly": r"This head mostly looks at (.+): (\d+)% of",
     "focused": rf"Very focused: on average, a row puts (\d+)% of .* on one \w+, a different one .* {ENTROPY}",
@@ -39,7 +39,7 @@ def test_caption_states_where_the_heads_of_a_copying_model_look(copying_translat
 
 
 def test_caption_describes_a_head_that_always_attends_to_one_word(copying_translator):
-    """All rows attend to the second word."""
+    """Every row attends only to the second token."""
     trace = copying_translator.trace("The dog and the cat")
     weights = np.zeros_like(trace.cross)
     weights[..., 1] = 1.0
@@ -94,7 +94,7 @@ def test_caption_names_no_most_focused_head_without_a_measured_confidence():
 def traces(draw):
     """Draw an attention kind and a trace with up to three heads.
 
-    A head attends at an offset, to one column, to a random column per row, uniformly, or to a mixture of two of these.
+    A head attends to a fixed offset, one column, a random column per row, all columns equally, or a mixture of two.
     """
     kind = draw(st.sampled_from(KINDS))
     words = st.lists(st.sampled_from(["a", "b", "c|d", "e|f|g", "."]), min_size=1, max_size=6)
@@ -124,7 +124,7 @@ def traces(draw):
 
 
 def check_captions(found, words, hide):
-    """Check that the captions of a map agree with each other and with its numbers."""
+    """Check that the captions of a map agree with each other and with the numbers of the map."""
     kind, trace = found
     view = view_of(trace, kind, words=words, special=not hide)
     metrics = head_metrics(trace, kind, [0.0] * (FIRST + 40))
@@ -151,7 +151,7 @@ def check_captions(found, words, hide):
             assert not (int(most[1]) == head + 1 and int(most[2]) > 50), (said, most[0])
         else:
             assert int(match[1]) + int(match[2] or 0) <= 101, said
-        # The strongest link of the map is at least the mean of the strongest links of its rows.
+        # The strongest link of the map is at least as strong as the strongest link of an average row.
         link = re.search(r"Strongest link.*\((\d\.\d\d)\)", said)
         if kind == "cross" and name in ("focused", "between") and link:
             assert 100 * float(link[1]) + 1 >= int(match[1]), said
@@ -193,7 +193,7 @@ def test_caption_names_the_exceptions_of_a_previous_word_head():
     assert "One exception: **e** looks at **b**; the previous word is **d**." in described(trace, "encoder", words=True)
 
 
-def test_caption_says_if_an_alignment_head_is_one_step_late():
+def test_caption_says_so_if_an_alignment_head_is_one_step_late():
     early = np.eye(5)[[[0, 1, 2, 3, 4]] * 3]
     trace = made_up_trace(
         ["a", "b", "c", "d"], ["w", "x", "y", "z"], cross=np.concatenate([early, np.eye(5)[[[4, 0, 1, 2, 3]]]])[None]

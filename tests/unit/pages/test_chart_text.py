@@ -1,4 +1,4 @@
-"""Tests that charts receive text of users and models as data, never inside an expression or markup."""
+"""Tests that charts receive text from users and models as data, never inside an expression or markup."""
 
 import json
 

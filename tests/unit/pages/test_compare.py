@@ -64,7 +64,7 @@ def test_invalid_url_falls_back_to_defaults(value):
     assert CompareParams.from_address({f"compare_{name}": value for name in names}) == FIRST
 
 
-def test_pinned_head_is_limited_to_those_of_the_model():
+def test_pinned_head_is_clamped_to_the_layers_and_heads_of_the_model():
     assert Pin("cross", 40, 2, True, "x").within(6, 8) == Pin("cross", 5, 2, True, "x")
 
 
@@ -104,7 +104,7 @@ def test_scatter_plot_labels_do_not_overlap():
 
 
 def test_scatter_plot_points_are_outlined_for_both_themes():
-    """The colours of the first layers are as dark as the dark theme, those of the last as bright as the light theme."""
+    """The colours of the first layers are as dark as the dark theme, the colours of the last as bright as the light."""
     spec = head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
     points = spec["layer"][0]
     assert (points["mark"]["type"], points["mark"]["stroke"]) == ("circle", "currentColor")

@@ -1,4 +1,4 @@
-"""Tests that Streamlit renders compiled charts like the originals, also when they are shown again."""
+"""Tests that Streamlit renders compiled charts like the originals, even when the same chart is shown again."""
 
 import json
 

@@ -66,7 +66,7 @@ def test_invalid_edit_is_dropped_and_reported(text):
     assert both.unreadable and both.edits == (Edit("encoder", 0, 0, (0, 0), ()),)
 
 
-def test_url_length_limits_the_number_of_edits():
+def test_number_of_edits_is_limited_to_keep_the_url_short():
     one = "encoder.all.all.100-101~100-101x100"
     read = EditList.parse("_".join([one] * (MAX_EDITS + 5)))
     assert len(read.edits) == MAX_EDITS and read.unreadable and len(str(read)) < 4000
@@ -114,7 +114,7 @@ def test_edit_labels_number_repeated_words(shipped):
 
 
 def test_edit_of_a_word_applies_to_all_its_tokens(small_translator, trace):
-    """After merging tokens to words, the edited row has the requested shares."""
+    """After tokens are merged into words, the edited row has the requested shares."""
     rows = word_groups(trace.target_tokens, trace.target_text)
     columns = word_groups(trace.source_tokens, trace.source_text)
     row = next(number for number, group in enumerate(rows) if len(group) > 1)
@@ -131,7 +131,7 @@ def test_edit_of_a_word_applies_to_all_its_tokens(small_translator, trace):
     for position in rows[row]:
         old, new = (np.delete(each.cross[1, 2, position], columns[column]) for each in (trace, after))
         np.testing.assert_allclose(new / new.sum(), old / old.sum(), atol=1e-6)
-    # Other heads of the layer are unchanged.
+    # The other heads of the layer are unchanged.
     assert np.array_equal(np.delete(after.cross[1], 2, axis=0), np.delete(trace.cross[1], 2, axis=0))
 
 

@@ -32,12 +32,12 @@ def test_glossary_explanations_are_short_and_without_markup(term):
 
 
 def test_glossary_explanations_apply_to_every_model():
-    """An imported model has other languages and another vocabulary size."""
+    """An imported model may have other languages and another vocabulary size."""
     for term in TERMS:
         assert not re.search(r"\b(English|German)\b|\d,\d{3}|this (one|model)", term.text), term.name
 
 
-def test_glossary_names_every_trace_array_in_other_libraries():
+def test_glossary_gives_the_name_of_every_trace_array_in_other_libraries():
     described = [name for name, *_ in ARRAY.findall(transformer.values.trace.__doc__)]
     assert len(described) == 19
     assert [array.name for array in glossary().arrays] == described

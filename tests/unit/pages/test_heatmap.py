@@ -14,7 +14,7 @@ from pages.ui.text.number_format import formatted, typeset
 from tests.ui.driver import written
 
 VALUES = np.array([[1.0, -2.0, 0.5], [0.0, -np.inf, 4.0]])
-# Colour of a masked cell.
+# The colour of masked cells.
 GREY = [139, 147, 163]
 UNTRUSTED = ["<b>x</b>", "&amp; a label that goes on and on and on", "$x^2$"]
 
@@ -47,14 +47,14 @@ def test_square_map_has_square_cells():
         assert drawn["width"] * size == drawn["height"] * 2 and drawn["autosize"] == "pad"
 
 
-def test_displayed_table_replaces_direction_characters_but_keeps_its_data():
+def test_displayed_table_replaces_bidi_control_characters_but_keeps_its_data():
     table = pd.DataFrame({"text": ["1: The \u202ecat", "dog"], "value": [0.5, 1.0]})
     assert visible_cells(table).text.tolist() == ["1: The \ufffdcat", "dog"]
     assert visible_cells(table).value.tolist() == [0.5, 1.0] and table.text[0] == "1: The \u202ecat"
 
 
 @pytest.mark.parametrize(("colours", "least", "most"), [(SIGNED, -4, 4), (POSITIVE, 0, 4), (SHARE, 0, 1)])
-def test_every_colour_scale_has_fixed_limits(colours, least, most):
+def test_limits_of_a_colour_scale_follow_from_its_kind_and_the_largest_number(colours, least, most):
     trace = heatmap(np.abs(VALUES[:, ::2]), titles=("r", "c"), name="v", colours=colours).data[0]
     assert (trace.zmin, trace.zmax) == (least, most)
     np.testing.assert_array_equal(trace.z, np.abs(VALUES[:, ::2]))

@@ -87,7 +87,7 @@ BARE = Interventions(decoder_mask=False)
 
 
 def asked(text: str) -> list[Run[Any]]:
-    """Return every kind of run that a page may request for a text."""
+    """Return different runs that a page may request for a text."""
     return [
         TraceRun(text),
         TraceRun(text, "Ein Hund."),
@@ -122,7 +122,7 @@ def test_failed_model_run_does_not_block_the_next_one(model):
 
 
 def test_many_concurrent_users_each_get_their_own_answer(model, watch):
-    """Answers are bitwise identical to single requests. Only users with an empty text get an error."""
+    """Answers are bitwise identical to those of single requests. Only users with an empty text get an error."""
     texts = [f"{'old ' * (number % 5)}{number}." if number % 9 else " " for number in range(50)]
     arrived = threading.Barrier(len(texts))
 
@@ -241,7 +241,7 @@ def text_of(found: Any) -> str:
 
 
 def test_equivalent_trace_requests_are_computed_once(model, model_folder):
-    """Equivalent options share a trace, but another model has its own."""
+    """Equivalent requests share a trace, but another model has its own trace."""
     run, runs = TraceRun("A dog."), CachedRuns(model)
     first = runs.get(run)
     twin = CachedRuns(Translator(load_checkpoint(model_folder), device="cpu", version=model.version))

@@ -28,7 +28,7 @@ from transformer.text.languages import LANGUAGES
 from transformer.values.trace import KINDS
 
 
-def test_every_stage_belongs_to_a_section_in_order(shaped_translator, shaped_trace):
+def test_every_stage_belongs_to_a_section_and_the_sections_are_in_order(shaped_translator, shaped_trace):
     listed = stages(shaped_trace, shaped_translator.weights())
     sections = [section_of(stage.key) for stage in listed]
     assert list(dict.fromkeys(sections)) == list(SECTIONS)

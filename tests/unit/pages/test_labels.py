@@ -15,7 +15,7 @@ def test_decoder_row_label_names_the_token_read_and_the_token_predicted(trace):
     rows = row_labels(axes)
     assert rows[0].startswith("in: <s> start → out: ") and rows[2].startswith("in: Hund → out: ")
     assert column_labels(axes)[:3] == ["<s> start", "Der", "Hund"]
-    # In the view of words, the predicted token is spelled as in the text, without "␣".
+    # In the word view, the predicted token is spelled as in the text, without "␣".
     assert rows[-1] == "in: . → out: </s> end" and not any("␣" in row for row in rows)
     assert all(row.split(" → out: ")[1].replace("…", "") in "Der Hund und der Hund. </s> end" for row in rows)
     assert row_labels(axes_of(trace, "decoder"))[0].startswith("in: <s> start → out: ␣")
@@ -71,6 +71,6 @@ def test_repeated_labels_are_numbered():
     assert disambiguate(["␣the", "the", "␣", "␣"]) == ["␣the", "the (2)", "␣", "␣ (2)"]
 
 
-def test_text_gives_the_position_of_a_repeated_word():
+def test_position_is_given_only_for_a_repeated_word():
     labels = ["␣the", "dog", "the", "The"]
     assert [place_of(labels, at) for at in range(4)] == [" (position 1)", "", " (position 3)", ""]

@@ -48,7 +48,7 @@ def test_plotly_figure_in_lecture_mode_has_large_labels():
 
 
 def test_tick_labels_at_the_corner_of_a_chart_do_not_overlap():
-    """At the corner of a chart, the first labels of both axes are close. A map has no such corner."""
+    """At the corner of a chart, the first labels of both axes are close together. A map has no such corner."""
     chart = learning_chart(pd.DataFrame({"step": [0, 1], "validation_chrf": [2.0, 3.0]}), QUALITY, "chrF")
     encoding = enlarge(chart).to_dict()["encoding"]
     assert all(encoding[side]["axis"]["labelPadding"] >= 9 for side in "xy")

@@ -1,4 +1,4 @@
-"""Tests that messages never show a path on the server."""
+"""Tests that messages never show an absolute path on the server."""
 
 from pathlib import Path
 

@@ -227,7 +227,7 @@ def test_waiting_caller_computes_the_result_if_the_first_thread_ends():
     assert len(runs) == 2
 
 
-def test_cached_function_that_calls_another_returns_its_result():
+def test_cached_function_can_call_another_cached_function():
     shared = SharedResults(10_000)
 
     @shared.remember("Inner …")
@@ -241,7 +241,7 @@ def test_cached_function_that_calls_another_returns_its_result():
     assert outer(1) == outer(1) == 5
 
 
-def test_cache_compares_arguments_by_the_given_identity():
+def test_cache_compares_arguments_with_the_given_identity_function():
     @dataclass(eq=False)
     class Model:
         version: str

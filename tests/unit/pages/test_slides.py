@@ -149,7 +149,7 @@ def test_slides_are_added_reordered_and_removed():
 def test_full_slide_list_rejects_another_slide():
     full = Slides((DREAM,) * MAX_SLIDES)
     assert full.added(DREAM) == full and str(MAX_SLIDES) in full.added(DREAM).problem
-    # Random sentences, which hardly compress.
+    # Random sentences hardly compress, so the URL is full before the list is.
     different = Slides()
     for number in range(MAX_SLIDES):
         added = different.added(Slide.of("cross_attention", {"text": hashlib.sha512(bytes([number])).hexdigest()}))

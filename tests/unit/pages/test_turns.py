@@ -16,7 +16,7 @@ PATIENCE = 60
 
 
 class Left(BaseException):
-    """The exception that Streamlit raises in the thread of a page that the user left."""
+    """The exception that Streamlit raises in the thread of a page that the user has left."""
 
 
 class Users:
@@ -142,7 +142,7 @@ def test_long_request_yields_its_turn_to_waiting_requests(users, monkeypatch):
 
 
 def test_long_request_keeps_its_turn_if_no_request_waits(monkeypatch):
-    """After yielding the model, a request regains the page's turn first, for which it may have to wait."""
+    """A request that yielded would first have to regain the page's turn, which another page has."""
     monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
@@ -315,7 +315,7 @@ def test_pages_are_rendered_while_the_model_computes_for_one_user():
 
 
 @pytest.mark.parametrize("error", [KeyError, Left])
-def test_error_while_yielding_never_loses_the_turn(users, error):
+def test_turn_is_regained_after_an_error_unless_the_error_ends_the_page(users, error):
     """The page may catch the error, or end with it."""
     with pytest.raises(error), users.turns:
         with pytest.raises(error), users.turns.released():

@@ -45,7 +45,7 @@ SENT = st.recursive(
 
 
 def is_valid(params: Params) -> None:
-    """Check that every value is within its limits, and survives a URL."""
+    """Check that every value is within its limits, and that a URL restores it."""
     for each in fields(params):
         value, (least, most) = getattr(params, each.name), params.limits(each.name)
         numbers = value if isinstance(value, tuple) else (value,)
@@ -92,7 +92,7 @@ test_any_url_gives_valid_values_or_defaults = few(60)(given(address=ADDRESSES)(g
 test_five_thousand_urls_give_valid_values_or_defaults = many(5_000)(given(address=ADDRESSES)(gives_valid_values))
 CHOOSING = {"text": st.text(max_size=200), "target": st.text(max_size=200), "chosen": st.lists(ADDRESSES, max_size=3)}
 test_any_choices_keep_the_typed_sentence_and_translation = few(40)(given(**CHOOSING)(keeps_what_is_typed))
-test_thousand_choices_keep_the_typed_sentence_and_translation = many(1_000)(given(**CHOOSING)(keeps_what_is_typed))
+test_a_thousand_choices_keep_the_typed_sentence_and_translation = many(1_000)(given(**CHOOSING)(keeps_what_is_typed))
 SENDING = {"sent": SENT, "name": st.sampled_from([name.rsplit("_", 1)[-1] for name in NAMES]), "value": SENT}
 test_any_browser_message_gives_valid_values_or_defaults = few(40)(given(**SENDING)(is_checked))
 test_five_thousand_browser_messages_give_valid_values_or_defaults = many(5_000)(given(**SENDING)(is_checked))

@@ -8,7 +8,8 @@ import pytest
 
 from transformer.model.fast.malloc import HUGE_PAGE, return_holes, use_huge_pages
 
-# Size and number of blocks. Each is so small that glibc allocates it on the heap instead of mapping it separately.
+# Size in bytes and number of blocks. Each block is so small that glibc allocates it on the heap instead of mapping it
+# separately.
 BLOCK, BLOCKS = 60_000, 2_000
 
 
@@ -39,7 +40,7 @@ def test_free_memory_between_used_blocks_is_returned_to_the_system():
 
 
 def linux() -> tuple[int, ...]:
-    """Return major and minor version of the Linux kernel, or (0,) on other systems."""
+    """Return the major and minor version of the Linux kernel, or (0,) on other systems."""
     return tuple(map(int, platform.release().split(".")[:2])) if platform.system() == "Linux" else (0,)
 
 

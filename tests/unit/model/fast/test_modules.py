@@ -46,7 +46,7 @@ def test_fast_model_has_the_same_stepwise_output(pair, texts):
     torch.testing.assert_close(*hidden, atol=1e-5, rtol=1e-5)
 
 
-def test_gradients_of_a_fast_model_match_the_original_model(pair, texts):
+def test_gradients_of_a_fast_model_match_those_of_the_original_model(pair, texts):
     found = []
     for model in pair:
         memory = model.encode(texts[0], None).requires_grad_()

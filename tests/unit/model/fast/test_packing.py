@@ -36,7 +36,7 @@ def test_packed_products_match_pytorch_on_one_core_and_on_all_cores(rows):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_packed_module_ignores_later_changes_of_its_weights(bias):
+def test_packed_module_ignores_later_changes_to_its_weights(bias):
     linear = of_halves(nn.Linear(24, 36, bias=bias))
     x = torch.randn(1, 24)
     before = linear(x)
