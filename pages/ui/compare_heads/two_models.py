@@ -67,7 +67,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         st.markdown(
             _describe_many(over, many, choice.layer * models.heads[0] + choice.head)
             if over and many
-            else f"This match is based on one sentence. To match heads over many sentences, run `{recording.command}`."
+            else f"These matches are based on one sentence. To match heads over many sentences, run `{recording.command}`."
         )
     show_numbers(_table(models, over), "compare_models_numbers", digits=4)
 
@@ -128,7 +128,7 @@ def _describe_many(match: KindMatch, many: HeadMatches, at: int) -> str:
     each, other = match.matched, match.match[at]
     return (
         f"{description} Over these sentences, head {head_name(at, match.heads[0])} is matched with head "
-        f"{head_name(other, match.heads[1])}: "
+        f"{head_name(other, match.heads[1])}: similarity "
         f"{each.mean[at]:.2f} ({each.low[at]:.2f} to {each.high[at]:.2f})."
     )
 

@@ -108,7 +108,7 @@ def show_clickable(chart: AnyChart, key: str, alt: str, clicked: Callable[[int, 
 
 
 def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
-    """Show a Plotly figure; the arguments are those of `show_altair`."""
+    """Show a Plotly figure; the arguments are as in `show_altair`, but `options` are for `st.plotly_chart`."""
     # Make the background transparent, because Plotly does not always update it when the user changes the theme.
     figure.update_layout(paper_bgcolor=TRANSPARENT, plot_bgcolor=TRANSPARENT)
     if roles.is_lecture_mode():

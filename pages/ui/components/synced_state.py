@@ -68,7 +68,7 @@ class SyncedState(Generic[S]):
             st.session_state[self.key] = request, state
 
     def forget(self) -> None:
-        """Delete the last request and the state shown, so that the next request counts as new."""
+        """Delete the last request and the state shown, so that the next script run makes a new request."""
         st.session_state.pop(self.key, None)
 
 

@@ -37,7 +37,7 @@ def decoding_payload(
 
     Args:
         traced: the decoded text.
-        visited: all decoded texts that the user has viewed.
+        visited: the decoded texts that the user has viewed, the model's own text first.
         params: the parameters that produced `traced`.
         tokenizer: provides the token labels.
         request: the state that the browser should show, and the number of the request.

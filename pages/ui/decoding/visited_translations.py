@@ -135,8 +135,8 @@ def use_on_all_pages(
 
     Args:
         decoded: the decoded translation.
-        own_ids: token ids of the model's own translation. If `decoded` has the same tokens, pages
-            show the model's own translation.
+        own_ids: token ids of the model's own translation. If `decoded` has the same tokens, pages show the
+            model's own translation.
         params: the parameters that produced `decoded`.
         tokenizer: the tokenizer of the target language.
     """

@@ -49,8 +49,8 @@ def graph_chart(
     paths: pd.DataFrame,
     picked: int,
 ) -> alt.LayerChart:
-    """Return a chart of nodes and edges. Clicking an edge sets the selection `PICK`, whose field `path` is
-    the edge's 1-based number.
+    """Return a chart of nodes and edges. Clicking an edge sets the selection `PICK`, whose field `path` is the
+    edge's 1-based number.
 
     Edges from bias nodes are dotted and numbered after the paths. Width and colour show the measured effect of an edge
     that was cut, and the predicted effect of any other edge.

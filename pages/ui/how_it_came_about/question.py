@@ -116,8 +116,8 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         format_func=labels.__getitem__,
         key=preset(key, against),
         on_change=lambda: session.update(GraphParams, position=position, against=st.session_state[key], path=-1),
-        help="The graph splits the difference between two logits. Without another token, it predicts the effects of "
-        "cuts far less well, because a change in the last norm shifts all logits together.",
+        help="The graph splits the difference between two logits. Without another token, the graph predicts the "
+        "effects of cuts far less well, because a change in the last norm shifts all logits together.",
     )
     return PathQuestion(
         Target((position,), None if against == NOTHING else (against,)),
