@@ -67,7 +67,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         st.markdown(
             _describe_many(over, many, choice.layer * models.heads[0] + choice.head)
             if over and many
-            else f"These matches are based on one sentence. To match heads over many sentences, run `{recording.command}`."
+            else f"These matches use only one sentence. To match heads over many sentences, run `{recording.command}`."
         )
     show_numbers(_table(models, over), "compare_models_numbers", digits=4)
 

@@ -59,8 +59,8 @@ class StoryWords:
         alone: whether each word has a separate row in the decoder's map of words; False for source words.
         looks, looked: for each word, indices in `Story.links` of the links that start at the word, or end there.
         more: for each word, how many links that `looks` leaves out start at the word, by attention kind.
-        across: for each word, the index of the word in the other language to which cross-attention links it most; -1 for
-            none.
+        across: for each word, the index of the word in the other language to which cross-attention links it most; -1
+            for none.
     """
 
     language: str

@@ -138,7 +138,7 @@ def describe_graph(question: PathQuestion, graph: AttributionGraph, pruned: Prun
 
 
 def describe_disagreement(paths: pd.DataFrame) -> str:
-    """Return Markdown that states how far predicted and measured effects differ, or that the line widths are predictions."""
+    """Return Markdown that states how far predicted and measured effects differ, or that all effects are predicted."""
     if "measured" not in paths or paths.empty:
         return "The line widths show **predicted** effects: a path is a hypothesis until it is cut."
     worst = paths.loc[(paths.predicted - paths.measured).abs().idxmax()]
