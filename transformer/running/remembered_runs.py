@@ -12,7 +12,7 @@ class ModelRuns(Runs):
     Runs that use only the results of other runs are computed in the current process.
 
     Attributes:
-        model: translator or language model, or a client of one.
+        model: a translator, a language model, or the client of a model server.
     """
 
     def __init__(self, model: Any) -> None:
@@ -31,7 +31,7 @@ class ModelRuns(Runs):
         return self.model.curve
 
     def weights(self) -> Weights:
-        """The model's parameters."""
+        """Return the model's parameters."""
         return self.model.weights()
 
     def answer(self, run: Run[Result], *needed: Any) -> Result:

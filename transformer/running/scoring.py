@@ -1,6 +1,6 @@
-"""Scores one translation under many interventions in batches, or estimates such scores from a gradient.
+"""Scores one translation under many interventions, or estimates from a gradient how much each head matters.
 
-Letters: N variants, S source tokens, T target tokens, L layers, H heads, V vocabulary.
+Letters: N variants, S source tokens, T target tokens, L layers, H heads, V vocabulary entries.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,21 +23,21 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 
-# Number of decoder positions per batch: enough to use all cores, and few enough to limit the memory for distributions
-# over the vocabulary.
+# Maximum number of source or target positions per batch: enough to use all cores, and few enough to limit the memory
+# for distributions over the vocabulary.
 BATCH_POSITIONS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """A model's predictions of one translation (teacher forcing), without interventions and under N variants.
+    """Scores of one translation (teacher forcing), without interventions and under N variants.
 
     Attributes:
         baseline: log-probability of each token without interventions, nats [T].
         log_probs: log-probability of each token in each variant, nats [N, T].
         kl: Kullback-Leibler divergence KL(p || q), where p is the distribution without interventions and q the
             variant's, nats [N, T].
-        tvd: total variation distance of p and q, 1/2 sum |p - q|, 0 to 1 [N, T].
+        tvd: total variation distance between p and q, 1/2 sum |p - q|, 0 to 1 [N, T].
         ranks: rank of each token in the variant's distribution [N, T]; 1 is the most likely.
     """
 
@@ -53,7 +53,7 @@ class Scores:
 
     @property
     def change(self) -> np.ndarray:
-        """Change in the translation's log-probability, float64 nats [N]; negative if less likely under the variant."""
+        """Each variant's change in the translation's log-probability, float64 nats [N]; negative means less likely."""
         return (self.log_probs.astype(np.float64) - self.baseline).sum(axis=1)
 
 
@@ -90,8 +90,8 @@ def score(
         predicted: ids of the tokens to predict, [T].
         variants: N interventions, already checked against the model and the source.
         means: the heads' mean outputs, needed for the modes "mean" and "resample".
-        known: log-probabilities [T, V] that are already computed: without interventions, then under the first variants.
-            The tensors are overwritten.
+        known: log-probabilities [T, V] that have already been computed: first without interventions, then under the
+            first variants. The variants' tensors are overwritten.
     """
     longest = max(source.shape[1], target.shape[1])
     replacements = HeadReplacements(model, means, source[0].tolist(), longest)
@@ -123,7 +123,7 @@ def contrasts(
 ) -> np.ndarray:
     """Return the logit difference between two candidates for the token after a prefix, for each variant, nats [N].
 
-    The logit difference equals the difference of the log-probabilities.
+    The logit difference equals the difference between the log-probabilities.
 
     Args:
         model, source, variants: as in `score`.
@@ -166,12 +166,12 @@ def log_probs_of(
     *,
     last: bool = False,
 ) -> Tensor:
-    """Return the log-probabilities [N, T, V] that the model predicts for one decoder input under N edits.
+    """Return the log-probabilities [N, T, V] that the model predicts for one decoder input under N variants.
 
     Args:
         model, source, target: as in `score`.
-        encoder_edits: edits for the encoder's batch, which may be smaller than the decoder's, because many variants
-            affect only the decoder.
+        encoder_edits: edits for the encoder's batch. It may be smaller than the decoder's batch, because variants with
+            equal changes to the encoder share one text.
         encoder_indices: for each text in the decoder's batch, its index in the encoder's batch, [N].
         edits: edits for the decoder's batch.
         last: whether to return only the prediction after the last token, [N, 1, V].
@@ -186,11 +186,11 @@ def log_probs_of(
 
 
 def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted: Tensor) -> dict[Kind, Tensor]:
-    """Return the gradient of a translation's log-probability at every head's gate, by attention kind, nats [L, H].
+    """Return the gradient of a translation's log-probability with respect to each gate, nats [L, H] by attention kind.
 
-    A head's gate is a factor on the head's output, here 1. Michel et al. 2019, "Are Sixteen Heads Really Better than
-    One?", equation 2, for one sentence and without the absolute value. Minus the gradient is a first-order estimate of
-    the effect of removing the head.
+    A head's gate is a factor that multiplies the head's output; all gates are 1. The negative gradient is a first-order
+    estimate of the effect of removing the head. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than
+    One?", equation 2, here for one sentence and without the absolute value.
 
     Args: as in `score`.
     """
@@ -206,7 +206,7 @@ def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted
 
 
 def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.device) -> Edits:
-    """Return edits for a batch of one text whose gates are all 1 and require gradients."""
+    """Return edits for a batch of one text; all gates are 1 and require gradients."""
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
     with torch.inference_mode(False):
         gates: dict[Kind, Tensor] = {

@@ -58,7 +58,7 @@ class Translator(Runs):
     >>> translator.trace("I have a dream.", target="Ich habe einen Hund.").log_probs.shape
     (6,)
 
-    Most methods create and answer a run, whose class documents arguments and errors (`transformer.running.runs`).
+    Most methods create and answer a run, whose class documents the arguments and errors (`transformer.running.runs`).
     Runs can be cancelled between steps; see `transformer.values.cancellation`.
 
     Attributes:
@@ -70,8 +70,8 @@ class Translator(Runs):
         curve: learning curve, as in `transformer.checkpoints.checkpoint.Checkpoint`.
         version: digest that changes whenever the configuration, a weight or the vocabulary changes.
         folder: folder that the model was loaded from; None if the model was created in memory.
-        means: the heads' mean outputs, needed for the modes "mean" and "resample"; None if there are none for this
-            model version.
+        means: the heads' mean outputs, needed for the modes "mean" and "resample"; None if they were not measured on
+            this model version.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Translator(Runs):
         interventions: Interventions = AS_TRAINED,
         hooks: HookFunctions | None = None,
     ) -> dict[str, np.ndarray]:
-        """Return the model's values at sites while it reads a translation, as read-only arrays by name.
+        """Return the model's values at the given sites while it reads a translation, as read-only arrays by site name.
 
         >>> from transformer import Translator
         >>> hidden = "encoder.feed_forward_hidden"
@@ -193,7 +193,7 @@ class Translator(Runs):
 
         Returns:
             Arrays with the shapes in docs/hooks.md, except that the first axis is the layer L instead of the text B.
-            Arrays of a single layer, and from outside the layers, do not have this axis.
+            Arrays for a single layer, and for sites outside the layers, do not have this axis.
 
         Raises:
             InterventionError: as in `trace`.
@@ -212,7 +212,7 @@ class Translator(Runs):
         interventions: Interventions = AS_TRAINED,
         hooks: HookFunctions | None = None,
     ) -> dict[str, np.ndarray]:
-        """Return gradients with respect to the model's values at sites, as read-only arrays by name.
+        """Return gradients with respect to the model's values at the given sites, as read-only arrays by site name.
 
         Args:
             text, sites, target, interventions, hooks: as in `activations`.
@@ -288,7 +288,7 @@ class Translator(Runs):
         done: Callable[[int, Trace | AtlasError], object],
         targets: Sequence[str | None] | None = None,
     ) -> None:
-        """Trace several texts, with all translations generated in one batch, which is several times as fast.
+        """Trace several texts; translations are generated in one batch, several times as fast as one at a time.
 
         Traces are bitwise identical to those of separate runs, because only the generation of translations is batched.
 
@@ -296,7 +296,8 @@ class Translator(Runs):
             texts: source sentences.
             done: callback that receives a text's index, and its trace or error, as soon as the result is known. Shorter
                 texts do not wait for longer ones.
-            targets: translation of each text; None to use the model's own translation.
+            targets: translation of each text, or None for the model's own. Without `targets`, the model translates all
+                texts.
 
         Raises:
             AtlasError: the device ran out of memory, or a translation does not fit into the model. Texts without a

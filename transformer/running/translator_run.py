@@ -1,4 +1,4 @@
-"""Base class of the runs that need the translation model itself, which may be on a server."""
+"""Base class for runs that are computed by the translation model, in this process or on a server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from transformer.values.run import Result, Run
 if TYPE_CHECKING:
     from transformer.running.translator import Translator
 
-# A given translation: text, token ids, or None for the model's own translation.
+# Translation for the model to read: text, token ids, or None for the model's own translation.
 ReadTarget = str | Sequence[int] | None
-# `ReadTarget` in a hashable form, for the fields of runs.
+# Hashable form of `ReadTarget`, for the fields of runs.
 Target = str | tuple[int, ...] | None
 
 

@@ -1,4 +1,4 @@
-"""Serialises runs to JSON and parses them. The JSON object has the run's fields, and the class name under "run".
+"""Serialises runs to JSON and parses them. The JSON object has the run's fields, and its class name under "run".
 
 Requests to a model server and saved experiments contain runs in this wire form. Both are untrusted.
 """
@@ -21,7 +21,7 @@ FORMER = re.compile(rb'(?<!\\)"pieces"(?=\s*:)')
 
 
 class RequestError(ValueError):
-    """A request is invalid."""
+    """A message or saved run that is invalid."""
 
 
 class _Named(Struct):
@@ -42,7 +42,7 @@ def read_run(content: bytes | Raw, kind: type[Kind]) -> Kind:
         kind: class that the run must be an instance of.
 
     Raises:
-        RequestError: the class is unknown or not a `kind`, or the JSON does not match the class.
+        RequestError: the run's class is unknown or is not a subclass of `kind`, or the JSON does not match the class.
         AtlasError: the run's fields are invalid or contradict each other.
     """
     content = FORMER.sub(b'"tokens"', bytes(content))
@@ -55,7 +55,7 @@ def read_run(content: bytes | Raw, kind: type[Kind]) -> Kind:
 
 
 def decoded(content: bytes | Raw, kind: Any) -> Any:
-    """Parse untrusted JSON to a value of the type `kind`.
+    """Parse untrusted JSON into a value of type `kind`.
 
     Raises:
         RequestError: the content is not JSON, or does not match the type.

@@ -1,4 +1,4 @@
-"""Encodes and decodes a model server's answers: results as MessagePack, errors as JSON.
+"""Encodes and decodes a model server's answers: results as MessagePack, everything else as JSON.
 
 Results are encoded field by field, arrays as data type, shape and raw bytes. Arrays are not compressed, because floats
 compress poorly. Answers contain only numbers and text, no code.
@@ -20,7 +20,7 @@ from transformer.values.run import Result
 
 JSON, ARCHIVE = "application/json", "application/octet-stream"
 OK, NOT_FOUND, CONFLICT, UNPROCESSABLE, FAILED = 200, 404, 409, 422, 500
-# Errors with messages for the user, raised on the server or on the client.
+# Errors that the server sends by class name, and the client raises again. The messages are for the user.
 ERRORS: Mapping[str, type[ValueError]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, AtlasError)
 } | {"ValueError": ValueError}
@@ -112,7 +112,7 @@ def _answer(reply: Reply, address: str, model: str) -> Answer:
     """Check a reply's protocol and model version, decode the body, and raise the server's error, if any."""
     decode = msgspec.msgpack.decode if reply.kind == ARCHIVE else msgspec.json.decode
     try:
-        # Check the version first, because the fields may differ in another version of the protocol.
+        # Check the protocol version first, because other versions may have different fields.
         _check(decode(reply.body, type=Envelope), address, model)
         answer = decode(reply.body, type=Answer)
     except ServerError:

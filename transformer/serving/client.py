@@ -26,7 +26,7 @@ from transformer.values.trace import Trace
 
 # Environment variable with the URL of a model server.
 SERVER_VARIABLE = "ATTENTION_ATLAS_SERVER"
-# Maximum number of simultaneous requests in one call of `trace_together`.
+# Maximum number of simultaneous requests in one call to `trace_together`.
 MAX_REQUESTS = 16
 
 
@@ -81,7 +81,7 @@ class RemoteTranslator(Translator):
         )
 
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
-        """Send all texts at once, because the server batches requests that arrive together."""
+        """Trace texts in simultaneous requests, because the server batches requests that arrive together."""
         if not texts:
             return
         with ThreadPoolExecutor(min(len(texts), MAX_REQUESTS)) as askers:

@@ -16,7 +16,8 @@ from transformer.values.cancellation import check_cancelled
 
 # Timeouts in seconds: to connect, to receive the server's identity, and to receive the result of the longest run.
 CONNECT_TIMEOUT, IDENTITY_TIMEOUT, ANSWER_TIMEOUT = 3.0, 30.0, 120.0
-# Maximum length of an answer, in bytes. With the shipped model, the full trace of the longest text is 60 MB.
+# Maximum length of an answer, in bytes. With the shipped model, the largest answer takes 70 MB: two traces, with
+# details, of a text of maximum length.
 MAX_ANSWER_BYTES = 2**29
 # HTTP statuses that only gateways in front of a model server send.
 GATEWAY_STATUSES = (502, 503, 504)
@@ -27,7 +28,7 @@ RETRY_DELAYS = (0.0, 0.1, 0.5, 2.0)
 
 
 class Connection:
-    """Persistent HTTP connections to one model server. Thread-safe: each request has a separate socket.
+    """Persistent HTTP connections to one model server. Thread-safe: simultaneous requests use separate sockets.
 
     Args:
         address: URL of the server, for example http://10.0.0.5:8600.
@@ -52,7 +53,7 @@ class Connection:
         self.address = address.rstrip("/")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port, self._folder = host, port, parts.path.rstrip("/")
-        # append() and pop() of a list are atomic, so threads need no lock.
+        # A list's append() and pop() are atomic, so threads need no lock.
         self._idle: list[HTTPConnection] = []
         weakref.finalize(self, _close, self._idle)
 
@@ -78,9 +79,9 @@ class Connection:
             except TimeoutError as error:
                 raise self._gone("it took too long") from error
             except AnswerTooLongError as error:
-                raise unreadable_error(self.address, "its answer is too long") from error
+                raise unreadable_error(self.address, "it is too long") from error
             except (OSError, HTTPException) as error:
-                # The connection broke, because the server or a gateway in front of it has just stopped. Try again.
+                # The connection broke, probably because the server or a gateway has just stopped. Try again.
                 reason = str(error) or type(error).__name__
                 continue
             if reply.kind in (ARCHIVE, JSON) and reply.status not in GATEWAY_STATUSES:
@@ -102,7 +103,7 @@ class Connection:
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
-                # The server has closed this idle connection, and perhaps other idle ones, so try the next one.
+                # The server has closed this idle connection. Try the next idle one, and a new one if all are closed.
                 continue
         line = self._kind(self._host, self._port, timeout=CONNECT_TIMEOUT)
         line.connect()

@@ -1,4 +1,4 @@
-"""A lock for a replica's model, which a long run releases between its steps."""
+"""A lock for a replica's model. Between the steps of a long run, waiting runs can go first."""
 
 import asyncio
 import threading
@@ -18,11 +18,11 @@ class DisconnectedError(Exception):
 
 
 class FairLock:
-    """Fair lock: only one run computes at a time, in order of arrival. Each instance belongs to one event loop.
+    """Fair lock: runs compute one at a time, in order of arrival. Each instance belongs to one event loop.
 
     Args:
         most: maximum number of runs in progress. A run occupies a thread even while it waits. With the event loop's
-            smaller default pool, waiting runs could occupy all threads and block the run that holds the lock.
+            smaller default thread pool, waiting runs could occupy all threads and block the run that holds the lock.
     """
 
     def __init__(self, most: int) -> None:
@@ -57,7 +57,7 @@ class FairLock:
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
-                # The client has disconnected. Keep the lock until the thread ends, which happens at its next step.
+                # The client has disconnected. Keep the lock until `compute` ends, which happens after its current step.
                 left.set()
                 while not running.done():
                     with suppress(asyncio.CancelledError):

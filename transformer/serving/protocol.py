@@ -1,8 +1,8 @@
 """Encodes and decodes requests to a model server; a request contains the run to compute, as JSON.
 
 GET /identity returns the server's identity, and POST /run requests a run. Both paths, and the fields `protocol` and
-`model` in every message, never change between versions of the protocol. Each side can therefore recognise a different
-version.
+`model` in every message, never change between versions of the protocol. Client and server can therefore tell when the
+other side uses a different version.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from transformer.running.translator_run import TranslatorRun
 from transformer.running.wire_form import RequestError as RequestError
 from transformer.running.wire_form import decoded
 
-# Increase this whenever the wire format or its meaning changes.
+# Increase this number whenever the wire format or its meaning changes.
 PROTOCOL = 7
 IDENTITY, RUN = "/identity", "/run"
 # Maximum size of a request in bytes, enough for a run with thousands of interventions.
@@ -29,7 +29,7 @@ class Envelope(Struct):
 
     Attributes:
         protocol: version of the protocol.
-        model: `Translator.version` of the requested model, or of the server's model.
+        model: `Translator.version`: in a request, of the requested model; in an answer, of the server's model.
     """
 
     protocol: Any = None
@@ -61,6 +61,6 @@ def read_run(body: bytes) -> TranslatorRun[Any]:
 
     Raises:
         RequestError: the request is invalid, or differs from what `request` would write.
-        InterventionError: the run's interventions contradict each other.
+        AtlasError: the run's fields are invalid or contradict each other.
     """
     return wire_form.read_run(decoded(body, Request).run, TranslatorRun)

@@ -7,7 +7,7 @@ import os
 import socket
 from typing import Any
 
-# Set this before Ray is imported, because Ray sends usage statistics by default.
+# Ray sends usage statistics by default. Disable them before Ray is imported.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 # Require a token: the ports of Ray's processes are open to the network, and the processes run any code they receive.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
@@ -45,7 +45,7 @@ def join(address: str, **settings: Any) -> None:
 
 
 def _check_reachable(address: str) -> None:
-    """Check that a process listens at the address; otherwise Ray would retry for many minutes.
+    """Check that a process listens at a host:port address, because Ray would retry for many minutes if none does.
 
     Raises:
         ConnectionError: no process listens at the address.

@@ -1,7 +1,8 @@
 """The model server on Ray Serve: replicas of the model behind one URL.
 
-No other module needs Ray Serve. A Ray configuration file can name `transformer.serving.server:application`. `start`
-runs the server on this machine, or on the cluster in the environment variable RAY_ADDRESS.
+No other module needs Ray Serve. In a Ray Serve configuration file, the import path is
+`transformer.serving.server:application`. `start` runs the server on this machine, or on the cluster whose address is in
+the environment variable RAY_ADDRESS.
 """
 
 import logging
@@ -14,7 +15,7 @@ if not os.environ.get("RAY_ADDRESS"):
     # Make Ray's processes listen only on this machine, as they do by default on macOS and Windows.
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 
-# Import this module first, because it sets Ray's environment variables.
+# Import `ray_cluster` before Ray, because it sets Ray's environment variables.
 from transformer.serving.ray_cluster import join, ray
 
 # isort: split
@@ -38,17 +39,17 @@ from transformer.values.trace import Trace
 
 # Maximum number of translations in a batch, and seconds that the first translation waits for others.
 BATCH_SIZE, BATCH_WAIT = 16, 0.005
-# Ray starts another replica if more requests than this wait at each replica.
+# Ray starts another replica if the replicas have more requests in progress than this on average.
 MAX_QUEUE = 8
-# Maximum number of requests at one replica; most of them wait for a batch.
+# Maximum number of requests at one replica, including those that wait for their turn.
 MAX_REPLICA_REQUESTS = 64
-# Bytes of shared memory for answers in transit; the largest answers take 30 million bytes.
+# Bytes of shared memory for answers in transit; the largest answers take 70 million bytes.
 OBJECT_STORE_BYTES = 200_000_000
 
 
 @serve.deployment(name="model", max_ongoing_requests=MAX_REPLICA_REQUESTS)
 class Replica:
-    """One copy of the model, which computes one batch of short runs and one long run at a time."""
+    """One copy of the model, which computes at most one long run and one short run (or batch of traces) at a time."""
 
     def __init__(self, folder: str) -> None:
         self._service = Service(Translator.load(Path(folder)))
@@ -79,7 +80,8 @@ class Scale(BaseModel):
     Attributes:
         model: path to the model folder, the same on every machine.
         replicas: minimum number of replicas.
-        most: maximum number of replicas, started while many requests wait; ignored if not above `replicas`.
+        most: maximum number of replicas. More than `replicas` run only while many requests wait. Ignored if not greater
+            than `replicas`.
         gpus: fraction of a GPU for each replica; 0 means the CPU.
     """
 

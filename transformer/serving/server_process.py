@@ -1,4 +1,4 @@
-"""Tunes garbage collection and memory use for a long-running server process that keeps models in memory."""
+"""Tunes threads, garbage collection and memory use for a long-running server process that keeps models in memory."""
 
 import gc
 import threading
@@ -13,7 +13,7 @@ RELEASE_INTERVAL = 10.0
 
 
 def tune_process() -> None:
-    """Exclude loaded objects from garbage collection, and regularly return free memory to the operating system.
+    """Limit torch to one thread, exclude loaded objects from garbage collection, and regularly return free memory.
 
     Call this function after all permanent objects, such as models, have been loaded.
     """
@@ -31,7 +31,7 @@ def tune_process() -> None:
 def _start_memory_release() -> None:
     """Start a thread, once per process, that regularly returns unused heap memory to the operating system.
 
-    After a beam search of maximum width, or the gradients of a long sentence, 150 MB of heap memory are unused.
+    After a beam search of maximum width, or the gradients of a long sentence, 150 MB of heap memory is unused.
     """
 
     def tidy() -> None:

@@ -33,7 +33,7 @@ class Service:
         self.model = translator.version
 
     def parse(self, method: str, path: str, body: bytes | None) -> TranslatorRun[Any] | Reply:
-        """Return the requested run, or a reply if the request is invalid or requests the identity.
+        """Return the requested run, or a reply if the request is invalid or asks for the server's identity.
 
         Args:
             method, path, body: parts of the HTTP request; `body` is None if it was too large to be read.
@@ -48,7 +48,7 @@ class Service:
             head = read_head(body)
             if head.protocol != PROTOCOL or head.model != self.model:
                 # Every reply contains the server's protocol and model version, so the client can say which one differs.
-                return self._refused(CONFLICT, "RequestError", "The request is for another server.")
+                return self._refused(CONFLICT, "RequestError", "The request is for another protocol or model version.")
             return read_run(body)
         except AtlasError as error:
             return self._failed(error)

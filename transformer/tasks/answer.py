@@ -51,7 +51,7 @@ def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
     """Build the model with the weights stored in a snapshot, in evaluation mode.
 
     Raises:
-        ValueError: the snapshot has no weights, or the configuration describes a model of another size.
+        ValueError: the snapshot has no weights.
     """
     if snapshot.weights is None:
         raise ValueError(f"the weights of step {snapshot.step} were not saved")

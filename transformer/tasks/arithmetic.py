@@ -41,7 +41,7 @@ class Addition(Task):
         self.reversed_digits = reversed_digits
         self.name = "addition-reversed" if reversed_digits else "addition"
         self.title = "Addition, last digit first" if reversed_digits else "Addition"
-        self.description = "Add two numbers" + (" and write the sum from its last digit." if reversed_digits else ".")
+        self.description = "Add two numbers" + (" and write the sum, last digit first." if reversed_digits else ".")
 
     def draw(self, rng: np.random.Generator) -> Tokens:
         first, second = rng.integers(10**self.digits, size=2).tolist()

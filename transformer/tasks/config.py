@@ -16,7 +16,7 @@ from transformer.training.config import TrainConfig, check_options, option
 from transformer.training.size import parameters
 
 OptimizerName = Literal["muon", "adam", "adam-by-hand"]
-# Maximum size, in bytes, of all snapshots' weights. A server keeps the training runs of several users in memory.
+# Maximum total size of a run's saved weights, in bytes, because a server keeps the runs of several users in memory.
 SNAPSHOT_BYTES = 128 * 1024**2
 OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
 
@@ -75,7 +75,7 @@ class TaskConfig:
 
     @property
     def training(self) -> TrainConfig:
-        """The settings as a `TrainConfig`, without label smoothing and dropout."""
+        """The settings as a `TrainConfig`, without label smoothing or dropout."""
         return TrainConfig(
             d_model=self.d_model,
             heads=self.heads,
@@ -120,4 +120,4 @@ class TaskConfig:
         try:
             return msgspec.json.decode(text, type=cls)
         except msgspec.MsgspecError as error:
-            raise TaskError(f"its configuration is from another version: {error}") from None
+            raise TaskError(f"the configuration is invalid: {error}") from None

@@ -1,4 +1,4 @@
-"""Finds and describes events in a training run, such as the step at which an induction head forms."""
+"""Finds and describes events in a training run, such as the formation of an induction head."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ import numpy as np
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import KINDS, Kind
 
-# Minimum score, a share of a head's attention, at which a head counts as formed. The bound is above one half, because
-# in short masked rows half of the weight is on the diagonal before any training.
+# A head counts as formed if its score, a share of its attention, is at least this bound. The bound is above one half,
+# because in short masked rows about half of the weight is on the diagonal even before training.
 MIN_HEAD_SCORE = 2 / 3
 MIN_MATCH = 0.99
-# A model has grokked if it solves the held-out items at least this many steps after learning the training items.
+# A model has grokked if it solves the held-out items more than this many steps after learning the training items.
 MIN_GROKKING_STEPS = 1_000
 # Display names of the attention kinds.
 KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cross": "cross"}
@@ -25,7 +25,7 @@ HEADS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Event:
-    """A property that the model has in one snapshot, but not in the previous one.
+    """A property that the model gains during training, such as a head that becomes a diagonal.
 
     Attributes:
         step: training step of the snapshot.

@@ -41,10 +41,10 @@ class Items:
         )
 
     def training(self, step: int, count: int) -> list[Item]:
-        """Return the training items for a 0-based step; repeated calls return the same items.
+        """Return the training items for a 0-based step; calls for the same step return the same items.
 
-        If `count` is at least the length of `trained`, return all training items (a full batch), otherwise a random
-        sample.
+        If `trained` has at most `count` items, return all of them (a full batch); otherwise, return a random sample of
+        `count` items.
         """
         rng = np.random.default_rng([self.seed, 1, step])
         if self.trained is not None:

@@ -78,8 +78,8 @@ def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
 def teacher_forcing(model: Transformer, items: Items, tested: Sequence[Item]) -> tuple[float, float, np.ndarray]:
     """Measure loss and exact matches with teacher forcing.
 
-    Greedy decoding gives the correct answer exactly when every token is the most likely one after the correct tokens
-    before it. One teacher-forced pass therefore counts the same matches as decoding token by token.
+    Greedy decoding gives the correct answer if and only if every token of this answer is the most likely one after
+    the tokens before it. One teacher-forced pass therefore counts the same matches as decoding token by token.
 
     Returns:
         Mean loss per token in nats; share of exact matches, 0 to 1; and whether each item is an exact match, bool [N].

@@ -40,7 +40,7 @@ class AdamByHand:
 
 
 def optimizer(model: Transformer, config: TaskConfig) -> StepOptimizer:
-    """Return the optimiser named by the configuration."""
+    """Return the optimiser named in the configuration."""
     if config.optimizer == "adam-by-hand":
         return AdamByHand(model, config)
     adam = torch.optim.AdamW(

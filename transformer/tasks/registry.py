@@ -13,7 +13,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         task.name: task
         for task in (
             Letters("copy", "Copy", "Write the letters again.", lambda source: source),
-            Letters("reverse", "Reverse", "Write the letters from the last to the first.", lambda source: source[::-1]),
+            Letters("reverse", "Reverse", "Write the letters from last to first.", lambda source: source[::-1]),
             Letters("sort", "Sort", "Write the letters in alphabetical order.", lambda source: tuple(sorted(source))),
             RepeatedPattern(),
             Addition(reversed_digits=False),

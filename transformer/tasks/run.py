@@ -42,7 +42,7 @@ class Snapshot:
 
 
 class StepCount:
-    """Base class that counts the steps of a training run by their losses."""
+    """Base class that derives a training run's number of steps from the number of losses."""
 
     config: TaskConfig
     losses: Sized

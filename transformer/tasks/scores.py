@@ -1,6 +1,7 @@
 """Scores every head on task items, without torch.
 
-Dimensions: N items, L layers, H heads, S source tokens, T target tokens; each side's last token is the end symbol.
+Dimensions: N items, L layers, H heads, S source tokens, T target tokens. S and T include the start or end symbol and
+padding.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,10 +23,10 @@ SCORES = {
 def head_scores(
     attention: Mapping[Kind, np.ndarray], source: np.ndarray, target: np.ndarray, lengths: Sequence[tuple[int, int]]
 ) -> dict[str, dict[Kind, np.ndarray]]:
-    """Return each head's scores, averaged over all queries to which the score applies.
+    """Return each head's scores; each score is the mean over all queries to which it applies.
 
-    Row t of masked attention and cross-attention reads target token t and predicts the next, so its position in the
-    answer is t. Positions do not count start and end symbols.
+    In masked attention and cross-attention, row t reads decoder input t and predicts answer token t, so its position
+    in the answer is t. Positions do not count start and end symbols.
 
     Args:
         attention: attention weights by attention kind, [N, L, H, rows, columns].
@@ -79,8 +80,8 @@ def prefix_matches(
     """Return each query's attention to tokens that follow other occurrences of the query's symbol.
 
     The result is the prefix matching score (Olsson et al. 2022). For masked attention, occurrences are searched for in
-    the text written so far. For cross-attention and encoder attention, they are searched for in the source, except at
-    the query's own position in the encoder. Queries whose symbol occurs nowhere else are skipped.
+    the text written so far. For cross-attention and encoder attention, they are searched for in the source; in the
+    encoder, the query's own position does not count. Queries whose symbol occurs nowhere else are skipped.
 
     Returns:
         One array [L, H] per query.

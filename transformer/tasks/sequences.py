@@ -1,4 +1,4 @@
-"""Tasks on letters: copy, reverse, sort, and repeat a pattern."""
+"""Tasks with letters: copy, reverse, sort, and repeat a pattern."""
 
 import string
 from collections.abc import Callable
@@ -13,16 +13,16 @@ REPETITIONS = 3
 
 
 class Letters(Task):
-    """The task of writing random letters in a different order.
+    """A task of writing random letters in the same order or in a different one.
 
     Args:
         name, title, description: as in `Task`.
-        order: function that reorders the letters.
+        order: function that returns the letters to write for the given letters.
     """
 
     symbols = LETTERS
     known = f"the letters {LETTERS[0]} to {LETTERS[-1]}"
-    # There are so few shorter items that most of them would be held out from training.
+    # There are few shorter items, so a large share of them would be held out, up to all items of one letter.
     shortest = 3
     longest_source = longest_target = 10
     example = "dacbh"
@@ -46,9 +46,9 @@ class Letters(Task):
 class RepeatedPattern(Letters):
     """The task of writing a short pattern of distinct letters three times.
 
-    In the second and third copy of the pattern, the decoder can find the next letter in its own output. It comes right
-    after the previous occurrence of the current letter. Induction heads look there (Olsson et al. 2022, "In-context
-    Learning and Induction Heads").
+    In the second and third copies of the pattern, the decoder can find the next letter in its own output, right after
+    the previous occurrence of the current letter. Induction heads look at that position (Olsson et al. 2022,
+    "In-context Learning and Induction Heads").
     """
 
     longest_source = 5

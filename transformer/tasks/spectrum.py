@@ -10,9 +10,9 @@ def fourier_spectrum(embedding: np.ndarray) -> np.ndarray:
     """Return the strength of each frequency in the embeddings of the numbers 0 to p - 1.
 
     Each embedding column is a function of the number, and therefore a sum of cosines and sines. Frequency k has k
-    periods from 0 to p, for k = 1 to (p - 1) / 2. A frequency's strength is the norm over its cosines and sines in all
-    columns. The squared strengths add up to the squared norm of the mean-centred embeddings. Source: Nanda et al. 2023,
-    "Progress Measures for Grokking via Mechanistic Interpretability", section 4.1.
+    periods from 0 to p, for k = 1 to (p - 1) / 2. A frequency's strength is the norm of its cosine and sine
+    coefficients in all columns. The squared strengths add up to the squared norm of the mean-centred embeddings.
+    Source: Nanda et al. 2023, "Progress Measures for Grokking via Mechanistic Interpretability", section 4.1.
 
     Args:
         embedding: embeddings [p, D]; p is odd.

@@ -1,4 +1,7 @@
-"""Runs that attribute a prediction to tokens or components, in the process that holds the model's weights."""
+"""Runs that attribute a prediction to tokens or components, or that test an attribution by hiding tokens.
+
+These runs are computed in the process that holds the model's weights.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +53,13 @@ class AttributionRun(Run[Attribution]):
 
 @dataclass(frozen=True)
 class DeletionRun(Run[DeletionCurves]):
-    """Measures how a prediction's probability falls as source columns are deleted in order of attribution.
+    """Measures how a prediction's log-probability falls as source columns are hidden one by one.
+
+    A column is a token or a word. Columns are hidden in order of attribution, in reverse order, and in random orders.
 
     Attributes:
-        attribution: run that produces the attribution, whose first target determines the order.
-        columns: source columns to delete.
+        attribution: run that produces the attribution; the scores of the first target determine the order.
+        columns: indices of the source columns to hide; all other columns stay visible.
 
     Raises: as in `Translator.deletion_curves`.
     """

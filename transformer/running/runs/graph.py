@@ -22,7 +22,7 @@ class _OfTrace(Run[Result]):
     """Base class of runs that analyse another run's trace with the model's weights.
 
     Attributes:
-        trace: run whose result is or contains a trace with details.
+        trace: run whose result is, or contains, a trace with details.
     """
 
     trace: Run[Any]
@@ -66,7 +66,10 @@ class GraphRun(_OfTrace[AttributionGraph]):
 
 @dataclass(frozen=True)
 class PathEffectsRun(_OfTrace[np.ndarray]):
-    """Measures the effect of cutting each of P paths in an attribution graph, [P]; errors are as in `GraphRun`."""
+    """Measures how much a prediction's logit falls when each of P paths in the attribution graph is cut, [P].
+
+    Raises: as in `GraphRun`.
+    """
 
     target: Target
     paths: tuple[Path, ...]
@@ -82,7 +85,10 @@ class PathEffectsRun(_OfTrace[np.ndarray]):
 
 @dataclass(frozen=True)
 class ScorePairsRun(_OfTrace[ScorePairs]):
-    """Splits one attention score into products of two model components; errors are as in `GraphRun`."""
+    """Splits one attention score into the contributions of pairs of model components.
+
+    Raises: as in `GraphRun`.
+    """
 
     kind: Kind
     layer: int

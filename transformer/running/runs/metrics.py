@@ -11,7 +11,7 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True)
 class MetricsRun(Run[HeadMetrics]):
-    """Computes the metrics of all heads of one attention kind from a trace.
+    """Computes the head metrics for one attention kind from a trace.
 
     Attributes:
         trace: run whose result is the trace.

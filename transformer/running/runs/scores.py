@@ -1,4 +1,4 @@
-"""Runs that score one translation under many interventions, or estimate such scores from a gradient."""
+"""Runs that score one translation under many interventions, or estimate from a gradient how much each head matters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ScoresRun(TranslatorRun[Scores]):
     Attributes:
         text: source sentence.
         target: translation as text or token ids; None for the model's own translation without interventions.
-        variants: N interventions with equal `positions`.
+        variants: N interventions, all with the same `positions`.
 
     Raises: as in `TraceRun`.
     """
@@ -50,7 +50,7 @@ class ComparisonRun(TranslatorRun[Comparison]):
     """Like `ScoresRun`, but also returns the traces without interventions and under the first variant.
 
     Attributes:
-        text, target, variants: as in `ScoresRun`; at least one variant.
+        text, target, variants: as in `ScoresRun`; `variants` must not be empty.
         details: whether the traces include details, as in `TraceRun`.
 
     Raises: as in `TraceRun`.
@@ -73,7 +73,7 @@ class ComparisonRun(TranslatorRun[Comparison]):
         else:
             given = given_target(runs.tokenizer, self.target, self.text)
         (before, trained), (after, changed) = (each.reader.read(*given) for each in encoded)
-        # Pass token ids, because the model may have split words differently than the tokenizer.
+        # Pass token ids instead of the text, because the tokenizer may not split the text into the same tokens.
         source, read, predicted = runs.given(self.text, [token.id for token in given[1]])
         runs.check_variants(self.variants, source)
         return Comparison(
@@ -90,12 +90,12 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
     See `transformer.running.scoring.contrasts`.
 
     Attributes:
-        text, variants: as in `ScoresRun`, without the modes "mean" and "resample".
+        text, variants: as in `ScoresRun`, but the modes "mean" and "resample" are not supported.
         target: token ids of a translation.
         step: position in `target` for which the two candidates compete.
         tokens: ids of the two candidates.
 
-    Raises: as in `TraceRun`.
+    Raises: as in `TraceRun`; a TextError also if there is no such step or token.
     """
 
     text: str
@@ -117,9 +117,9 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
 
 @dataclass(frozen=True)
 class GateGradientsRun(TranslatorRun[dict[Kind, np.ndarray]]):
-    """Computes the gradient of a translation's log-probability at each head's gate, float32 [L, H] by attention kind.
+    """Computes the gradient of a translation's log-probability with respect to each head's gate.
 
-    See `transformer.running.scoring.gate_gradients`.
+    The result is float32 [L, H] by attention kind; see `transformer.running.scoring.gate_gradients`.
 
     Attributes:
         text, target: as in `ScoresRun`.

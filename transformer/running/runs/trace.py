@@ -31,7 +31,7 @@ class TraceRun(TranslatorRun[Trace]):
     Raises:
         TextError: a text is empty or too long.
         DeviceError: the device ran out of memory.
-        InterventionError: the interventions refer to a head or token that does not exist.
+        InterventionError: the model or the sentence does not support the interventions.
     """
 
     text: str

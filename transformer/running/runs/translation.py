@@ -26,8 +26,8 @@ class Decoding:
     Attributes:
         text: source sentence.
         settings: decoding method and parameters.
-        prefix: ids of the tokens that the translation is forced to begin with; the whole translation if the last is the
-            end symbol.
+        prefix: ids of the tokens that the translation is forced to begin with. If the last one is the end symbol, the
+            prefix is the whole translation.
         suppressed: ids of the tokens banned after the prefix.
         interventions: interventions to run the model with.
     """
@@ -48,8 +48,8 @@ class TranslationRun(Decoding, TranslatorRun[Translation]):
     Raises:
         TextError: the text is empty or too long, or the prefix is too long.
         DeviceError: the device ran out of memory.
-        InterventionError: the interventions refer to a head or token that does not exist.
-        ValueError: the vocabulary lacks a token.
+        InterventionError: the model or the sentence does not support the interventions.
+        ValueError: a token id is not in the vocabulary, or every token is suppressed.
     """
 
     def compute(self, runs: Translator) -> Translation:
@@ -58,7 +58,7 @@ class TranslationRun(Decoding, TranslatorRun[Translation]):
 
 @dataclass(frozen=True)
 class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
-    """Translates a sentence, and returns the trace, the search tree and the logit lens with the translation.
+    """Translates a sentence, and returns the translation with its trace, search tree and logit lens.
 
     Raises: as in `TranslationRun`.
     """
@@ -79,7 +79,7 @@ class VariantsRun(TranslatorRun[list[tuple[Token, ...]]]):
 
     Attributes:
         text: source sentence.
-        variants: N interventions with equal `positions`.
+        variants: N interventions, all with the same `positions`.
 
     Raises: as in `TranslationRun`.
     """
