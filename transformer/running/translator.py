@@ -288,9 +288,10 @@ class Translator(Runs):
         done: Callable[[int, Trace | AtlasError], object],
         targets: Sequence[str | None] | None = None,
     ) -> None:
-        """Trace several texts; translations are generated in one batch, several times as fast as one at a time.
+        """Trace several texts.
 
-        Traces are bitwise identical to those of separate runs, because only the generation of translations is batched.
+        Translations are generated in one batch, which is several times as fast as generating them one by one. The
+        traces are bitwise identical to those of separate runs, because only the generation of translations is batched.
 
         Args:
             texts: source sentences.

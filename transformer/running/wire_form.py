@@ -1,6 +1,7 @@
-"""Serialises runs to JSON and parses them. The JSON object has the run's fields, and its class name under "run".
+"""Serialises runs to JSON and parses them.
 
-Requests to a model server and saved experiments contain runs in this wire form. Both are untrusted.
+The JSON object contains the run's fields and, under "run", the name of the run's class. Requests to a model server and
+saved experiments contain runs in this wire form. Both are untrusted.
 """
 
 import re
@@ -21,7 +22,7 @@ FORMER = re.compile(rb'(?<!\\)"pieces"(?=\s*:)')
 
 
 class RequestError(ValueError):
-    """A message or saved run that is invalid."""
+    """An invalid message, or an invalid run in a saved experiment."""
 
 
 class _Named(Struct):

@@ -8,7 +8,7 @@ interventions. The client computes two kinds of results, because their input wou
 - attribution methods, which use a trace with details that the client already has.
 
 For these results, the client loads a local copy of the model on first use. The client therefore needs the server's
-model folder. Every request and every answer contains the model's version, so that a difference is reported.
+model folder. Every request and every answer contains the model's version, so that a mismatch is reported.
 
 If several traces without options wait for a replica at the same time, their translations are generated in one batch.
 Replicas keep no client state, and runs have no side effects, so the client can repeat a run if a replica dies.

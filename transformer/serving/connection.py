@@ -103,7 +103,7 @@ class Connection:
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
-                # The server has closed this idle connection. Try the next idle one, and a new one if all are closed.
+                # The server has closed this idle connection. Try the next idle one, or open a new one if none is left.
                 continue
         line = self._kind(self._host, self._port, timeout=CONNECT_TIMEOUT)
         line.connect()

@@ -39,7 +39,7 @@ from transformer.values.trace import Trace
 
 # Maximum number of translations in a batch, and seconds that the first translation waits for others.
 BATCH_SIZE, BATCH_WAIT = 16, 0.005
-# Ray starts another replica if the replicas have more requests in progress than this on average.
+# Ray starts another replica if each replica has more requests in progress than this, on average.
 MAX_QUEUE = 8
 # Maximum number of requests at one replica, including those that wait for their turn.
 MAX_REPLICA_REQUESTS = 64

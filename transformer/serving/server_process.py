@@ -13,9 +13,10 @@ RELEASE_INTERVAL = 10.0
 
 
 def tune_process() -> None:
-    """Limit torch to one thread, exclude loaded objects from garbage collection, and regularly return free memory.
+    """Tune this process for a server.
 
-    Call this function after all permanent objects, such as models, have been loaded.
+    Torch uses a single thread, loaded objects are excluded from garbage collection, and free memory is regularly
+    returned to the operating system. Call this function after all permanent objects, such as models, have been loaded.
     """
     use_one_thread()
     return_freed_memory()

@@ -19,7 +19,7 @@ KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cr
 HEADS: Mapping[str, str] = {
     "diagonal": "becomes a diagonal",
     "mirror": "becomes a mirror",
-    "prefix_match": "looks at what followed the same symbol earlier",
+    "prefix_match": "looks at what follows the same symbol elsewhere",
 }
 
 
@@ -28,7 +28,7 @@ class Event:
     """A property that the model gains during training, such as a head that becomes a diagonal.
 
     Attributes:
-        step: training step of the snapshot.
+        step: training step of the snapshot in which the property appears.
         text: description for the screen, a few words, including the step.
         score: name of the head score that reached its bound; empty for an event of the whole model.
         kind, layer, head: attention kind and 0-based layer and head; None for an event of the whole model.

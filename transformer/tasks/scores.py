@@ -13,10 +13,10 @@ from transformer.values.kinds import KINDS, Kind
 
 # Score names, and what each score measures.
 SCORES = {
-    "diagonal": "attention to the position as far from the beginning as the query",
-    "mirror": "attention to the position as far from the end as the query is from the beginning",
-    "prefix_match": "attention to what followed the query's symbol elsewhere",
-    "entropy": "how spread out a query's attention is, nats",
+    "diagonal": "attention to the position that is as far from the beginning as the query",
+    "mirror": "attention to the position that is as far from the end as the query is from the beginning",
+    "prefix_match": "attention to what follows other occurrences of the query's symbol",
+    "entropy": "how spread out a query's attention is, in nats",
 }
 
 

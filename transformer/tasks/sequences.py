@@ -17,7 +17,7 @@ class Letters(Task):
 
     Args:
         name, title, description: as in `Task`.
-        order: function that returns the letters to write for the given letters.
+        order: function that maps an item's letters to the letters to write.
     """
 
     symbols = LETTERS
@@ -46,9 +46,9 @@ class Letters(Task):
 class RepeatedPattern(Letters):
     """The task of writing a short pattern of distinct letters three times.
 
-    In the second and third copies of the pattern, the decoder can find the next letter in its own output, right after
-    the previous occurrence of the current letter. Induction heads look at that position (Olsson et al. 2022,
-    "In-context Learning and Induction Heads").
+    In the second and third copies of the pattern, the decoder can find the next letter in its own output. The
+    next letter is right after the previous occurrence of the current letter. Induction heads look at that position
+    (Olsson et al. 2022, "In-context Learning and Induction Heads").
     """
 
     longest_source = 5

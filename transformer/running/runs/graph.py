@@ -66,7 +66,7 @@ class GraphRun(_OfTrace[AttributionGraph]):
 
 @dataclass(frozen=True)
 class PathEffectsRun(_OfTrace[np.ndarray]):
-    """Measures how much a prediction's logit falls when each of P paths in the attribution graph is cut, [P].
+    """Measures how much a prediction's logit falls when each of P paths in the attribution graph is cut alone, [P].
 
     Raises: as in `GraphRun`.
     """
