@@ -226,7 +226,7 @@ def test_cell_links_to_its_position_curves(trace):
     assert f"positions 3 and 4 are **{apart:.2f}** apart" in texts(test)
     assert "curves of this app's model" in texts(test)
     test = app(inside_part="cell", rows="1", columns="1")
-    assert test.button("inside_positions").label == "What tells position 2 from position 3?"
+    assert test.button("inside_positions").label == "How does position 2 differ from position 3?"
     assert "inside_positions" not in [button.key for button in app(inside_part="cell", inside_kind="cross").button]
 
 

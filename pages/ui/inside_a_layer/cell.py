@@ -94,7 +94,7 @@ def _show_score(computation: Cell) -> None:
         )
         st.markdown(
             f"The {width} products add up to **{typeset(computation.raw_score, '.6f')}** (the last row of the table). "
-            f"Divided by √{width} = {computation.divisor:.6f} that is "
+            f"Divided by √{width} = {computation.divisor:.6f}, the sum is "
             f"{typeset(computation.raw_score / computation.divisor, '.6f')}{biased}. The trace contains "
             f"**{typeset(computation.score, '.6f')}**, {_largest_difference(score, computation.score)}."
         )
@@ -110,9 +110,9 @@ def _show_softmax(computation: Cell, columns: list[str], column: int) -> None:
     with words:
         st.latex(r"a_{ij} = \frac{e^{s_{ij} - \max_j s_{ij}}}{\sum_{j'} e^{s_{ij'} - \max_j s_{ij}}}")
         st.markdown(
-            f"{int(computation.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
-            f"The exponentials add up to {total:.6f}, and {typeset(computation.exponentials[column], 6)} ÷ {total:.6f} "
-            f"= {typeset(computation.exponentials[column] / total, 6)}. The trace contains "
+            f"{int(computation.row_allowed.sum())} of {len(columns)} columns may be looked at; any other score becomes "
+            f"−∞. The exponentials add up to {total:.6f}, and {typeset(computation.exponentials[column], 6)} ÷ "
+            f"{total:.6f} = {typeset(computation.exponentials[column] / total, 6)}. The trace contains "
             f"**{typeset(computation.weight, 6)}**, "
             f"{_largest_difference(computation.exponentials[column] / total, computation.weight)}. The row's weights "
             f"add up to {computation.weights.sum():.6f}."
@@ -143,8 +143,8 @@ def _show_values(computation: Cell, columns: list[str], column: int) -> None:
         show_table(value_table(computation, columns), "inside_value_sums")
         off = np.abs(computation.weighted_values.sum(axis=0) - computation.output).max()
         st.markdown(
-            "Each row is one column's weight × value. The rows add up to the head’s output for this row, which the "
-            f"trace also contains: the largest difference is {typeset(off, '.1e')}."
+            "Each row of the table is weight × value for one column of the map. The sum is the head’s output for the "
+            f"token that looks. The largest difference from the trace is {typeset(off, '.1e')}."
         )
 
 
@@ -170,7 +170,7 @@ def _show_output(
 
     Args:
         computation: the cell.
-        layer_terms: the contributions of all heads in the layer.
+        layer_terms: the contributions of all heads in the sub-layer.
         columns: the labels of the columns.
         row, head: the cell's row and head.
         stream_change: the vector that the sub-layer added to the residual stream at this row, for comparison; None for
@@ -193,18 +193,18 @@ def _show_output(
         show_altair(
             term_chart(table),
             key="inside_terms",
-            alt="For each column, the weight and the norm of the vector that it writes; the table lists the values.",
+            alt="For each column, its weight and the norm of the vector that it adds; the table lists the values.",
         )
     with words:
         show_table(table, "inside_term_numbers", digits=4)
         share = float(computation.term @ computation.head_term / (computation.head_term @ computation.head_term or 1.0))
         term = float(np.linalg.norm(computation.term))
         st.markdown(
-            f"This cell adds the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s term of "
-            f"norm {np.linalg.norm(computation.head_term):.2f}. Projected onto the head’s term, this vector is "
-            f"{share:.1%} of it. The terms of all {len(heads)} heads and b^O add up to the sub-layer’s output, of norm "
-            f"{np.linalg.norm(output):.2f}{agrees}. A large weight on a short vector moves little (Kobayashi et al. "
-            "2020): compare the two panels."
+            f"This cell contributes the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s "
+            f"term, which has norm {np.linalg.norm(computation.head_term):.2f}. The vector’s projection onto the "
+            f"head’s term is {share:.1%} of that term. The terms of all {len(heads)} heads and b^O add up to the "
+            f"sub-layer’s output, of norm {np.linalg.norm(output):.2f}{agrees}. A large weight on a short vector has "
+            "little effect (Kobayashi et al. 2020): compare the two charts."
         )
         by_head = pd.DataFrame(
             {
@@ -212,7 +212,7 @@ def _show_output(
                 "norm of its term": np.linalg.norm([*heads, layer_terms.bias, output], axis=-1),
             }
         )
-        show_numbers(by_head, "inside_heads", label="All heads joined")
+        show_numbers(by_head, "inside_heads", label="The terms of all heads")
         terms = pd.DataFrame(
             {
                 "dimension": range(len(output)),
@@ -225,7 +225,7 @@ def _show_output(
 
 
 def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
-    """Return two bar charts, one above the other: each column's weight, and the norm of the vector it writes."""
+    """Return two bar charts, one above the other: each column's weight, and the norm of the vector that it adds."""
     at = table.assign(at=range(1, len(table) + 1))
     axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
     charts = [
@@ -253,9 +253,9 @@ def _show_uniqueness(
         sum_keeping = int(identifiable.sum_keeping[row])
         st.warning(
             ("Yes" if sum_keeping else "Only if the weights need not sum to 1")
-            + f": this row sees n = {visible} columns, and a value has only K = {identifiable.width} numbers. Because "
-            f"n > K, the weights can change in {int(identifiable.null_dimensions[row])} directions without any effect. "
-            f"Their sum stays 1 in {sum_keeping or 'none'} of these directions."
+            + f": this row sees n = {visible} columns, and a value vector has only K = {identifiable.width} numbers. "
+            f"Because n > K, the weights can change in {int(identifiable.null_dimensions[row])} directions without "
+            f"changing the output. Their sum stays 1 in {sum_keeping or 'none'} of these directions."
             + (
                 " The weights are one of many explanations of this output (Brunner et al. 2020)." if sum_keeping else ""
             ),
@@ -263,14 +263,14 @@ def _show_uniqueness(
         )
     else:
         st.markdown(
-            f"This row sees {visible} columns, and a value has K = {identifiable.width} numbers, so n ≤ K. The rank of "
-            f"the visible values is {rank}"
+            f"This row sees n = {visible} columns, and a value vector has K = {identifiable.width} numbers, so n ≤ K. "
+            f"The rank of the visible value vectors is {rank}"
             + (
                 ", so these weights are the only ones that give this output."
                 if rank == visible
                 else f", so the weights can still change in {visible - rank} directions without changing the output."
             )
-            + " If n > K, other weights always give the same output, and this page shows a warning."
+            + " If n > K, there are always other weights that give the same output, and this page shows a warning."
         )
     table = pd.DataFrame(
         {
@@ -284,4 +284,4 @@ def _show_uniqueness(
 
 
 def _largest_difference(computed: float, traced: float) -> str:
-    return f"{typeset(abs(computed - traced), '.1e')} apart, within float32 precision"
+    return f"{typeset(abs(computed - traced), '.1e')} away from the computed value, within float32 precision"

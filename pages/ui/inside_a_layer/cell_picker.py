@@ -1,4 +1,4 @@
-"""Shows an attention map and select boxes for picking a cell, a summary of the cell, and links to other pages."""
+"""Shows a map and select boxes for picking a cell, a summary of the cell, and a button for "Positional encoding"."""
 
 import numpy as np
 import streamlit as st
@@ -19,7 +19,7 @@ from transformer.config import TransformerConfig
 from transformer.values.trace import Kind, Trace
 
 MAP = "inside_map"
-# Session-state key for the current chart's number, and the cell that was last clicked in this chart.
+# Session-state key for the number of the current chart and the cell that was last clicked in it.
 CLICKED = "_inside_clicked"
 
 
@@ -37,7 +37,7 @@ def show_cell_map(
     """
     weights = trace.attention(kind)[choice.layer, choice.head]
     # Streamlit remembers the last cell clicked in a chart, and reports no second click on that cell. If the user picks
-    # another cell without the chart, use a new chart.
+    # another cell in the select boxes, show a new chart, in which every cell can be clicked.
     number, last = st.session_state.get(CLICKED, (0, None))
     if last not in (None, picked):
         number, last = number + 1, None
@@ -48,7 +48,7 @@ def show_cell_map(
         st.session_state[CLICKED] = number, (row, column)
         session.update_attention(kind, type(choice), rows=(row,), columns=(column,))
 
-    # Keep the map's toolbar below this line, so that it does not cover the controls above.
+    # Keep the map's toolbar below this line of text, so that it does not cover the controls above.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
     show_clickable(
         matrix(
@@ -65,7 +65,7 @@ def show_cell_map(
         key=key,
         width="content",
         clicked=clicked,
-        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes also pick a cell.",
+        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; a cell can be chosen in the boxes.",
     )
     show_numbers(
         frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers"
@@ -102,7 +102,7 @@ def show_cell_boxes(
 
 
 def show_summary(computation: Cell, row: str, column: str, stream_change: float) -> None:
-    """Show the result of each step of the cell's computation as one number.
+    """Show the result of each step of the cell's computation as a number or a word, and the weight in a sentence.
 
     Args:
         computation: the cell.
@@ -128,7 +128,8 @@ def show_summary(computation: Cell, row: str, column: str, stream_change: float)
 
 
 def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:
-    """Return Markdown that states the cell's weight on the attention page; None if this page shows the same weight.
+    """Return Markdown that states the cell's weight on the attention page; None if that page hides the cell or
+    shows the same weight as this one.
 
     Args:
         trace: the trace of the model run.
@@ -148,19 +149,23 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
         return None
     changes = [
         *(["tokens are merged into words"] if choice.words else []),
-        *(["start and end symbols are hidden, and the rest of each row is scaled up to 1"] if choice.hide else []),
+        *(
+            ["start and end symbols are hidden, with the rest of each row scaled up to a sum of 1"]
+            if choice.hide
+            else []
+        ),
     ]
     return f"The attention page shows **{typeset(weight, DECIMALS)}**, because on that page {', and '.join(changes)}."
 
 
 def open_positions(config: TransformerConfig, row: int, column: int) -> None:
-    """Show a button that opens the "Positional encoding" page for two positions, if the model uses sinusoids.
+    """If the model uses sinusoids, show a button that opens the "Positional encoding" page for two positions.
 
-    The positions are `row` and `column`; if they are equal, `row` and the next position.
+    The positions are `row` and `column`, or if these are equal, `row` and the next position.
     """
     column = row + 1 if row == column else column
     if config.positions == "sinusoidal" and st.button(
-        f"What tells position {row + 1} from position {column + 1}?",
+        f"How does position {row + 1} differ from position {column + 1}?",
         key="inside_positions",
         icon=":material/show_chart:",
         help="Shows this model's positional-encoding curves.",

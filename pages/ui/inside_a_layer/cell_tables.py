@@ -1,4 +1,4 @@
-"""Tables of the calculations that produce one cell of an attention map. Pure functions."""
+"""Tables of the calculations for one cell of an attention map. Pure functions."""
 
 import numpy as np
 import pandas as pd
@@ -60,12 +60,12 @@ def value_table(computation: Cell, columns: list[str]) -> pd.DataFrame:
 
 
 def term_table(computation: Cell, layer_terms: Contributions, columns: list[str], row: int, head: int) -> pd.DataFrame:
-    """Return a table with one row per column: the weight, and the norm of the vector that it adds to the residual
-    stream.
+    """Return a table with one row per column of the map: the weight, the norm of v W^O, and the norm of
+    weight × v W^O.
 
     Args:
         computation: the cell.
-        layer_terms: the contributions of all heads in the layer.
+        layer_terms: the contributions of all heads in the sub-layer.
         columns: the labels of the columns.
         row, head: the cell's row and head.
     """

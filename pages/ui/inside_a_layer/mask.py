@@ -1,4 +1,4 @@
-"""Shows the decoder's mask: the triangular shape, the effect on attention scores, and what happens without a mask."""
+"""Shows the decoder's mask: its triangular shape, its effect on attention scores, and what happens without it."""
 
 import altair as alt
 import numpy as np
@@ -39,7 +39,7 @@ def show_mask(reading: HeadReading) -> None:
         choice = pick_head(reading, "decoder", InsideParams.PREFIX)
     masked, open_ = reading.detailed(), reading.detailed(UNMASKED)
     words.markdown(_describe_mask(masked.detail("decoder", "scores")[choice.layer, choice.head], masked.decoder_mask))
-    words.number_input("Length of the triangle", width=200, **bind_number(InsideParams, "length"))
+    words.number_input("Size of the triangle", width=200, **bind_number(InsideParams, "length"))
     _show_maps(masked, open_, choice)
     st.subheader("What leaks when the mask is switched off", anchor=False)
     st.markdown(_describe_leak(masked, open_, choice, reading.maps), help=explain("mask", "log-probability", "nats"))
@@ -63,7 +63,7 @@ def _show_triangle(length: int) -> None:
         ),
         key="inside_triangle",
         width="content",
-        alt=f"A triangle of {length} rows: row i may look at the first i columns, the others are masked.",
+        alt=f"A triangle of {length} rows: row i may look at the first i columns; the others are masked.",
         sentence="",
     )
     st.caption("Blue: 0 is added, so the score does not change. Grey: −∞ is added, which masks the token.")
@@ -81,12 +81,11 @@ def _describe_mask(scores: np.ndarray, mask: np.ndarray) -> str:
     share = np.where(mask, 0.0, leaked).sum(axis=-1)
     row = int(share.argmax())
     return (
-        "The softmax turns a score s into exp(s), divided by the sum over the row. Only a score of −∞ "
-        "gives a weight of exactly 0, because exp(−∞) = 0. A score of 0 would not work: exp(0) = 1 is about what an "
-        "average score gets."
+        "The softmax turns a score s into exp(s), divided by the sum of the row's exponentials. Only a score of −∞ "
+        "gives a weight of exactly 0, because exp(−∞) = 0. A score of 0 would not work, because exp(0) = 1."
         f"\n\nIn the head chosen below, with 0 in place of −∞, row {row + 1} would still put **{share[row]:.1%}** of "
-        "its attention on the future. With −∞ it puts exactly 0 there. The mask is added *before* the softmax: setting "
-        "weights to 0 after it would leave rows that no longer sum to 1."
+        "its attention on later tokens. With −∞, it puts exactly 0 there. The mask is added *before* the softmax: "
+        "setting weights to 0 afterwards would leave rows that no longer sum to 1."
     )
 
 
@@ -102,7 +101,7 @@ def _show_maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
         ("1. Scaled scores, before the mask", scores, "score", signed, None),
         ("2. After the mask", scores, "score", signed, mask),
         ("3. Weights, after the softmax", masked.decoder[at], "weight", weights, mask),
-        ("4. Weights of a run with the mask switched off", open_.decoder[at], "weight", weights, None),
+        ("4. Weights, with the mask switched off", open_.decoder[at], "weight", weights, None),
     )
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(places, maps, strict=True)):
@@ -134,10 +133,10 @@ def future_share(trace: Trace, mask: np.ndarray) -> np.ndarray:
 
 
 def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFrame:
-    """Return a table with one row per step of the text.
+    """Return a table with one row per decoder step.
 
-    Columns: how much of the head's attention is on later tokens, and the step's log-probability with and without the
-    mask.
+    Columns: how much of the head's attention is on later tokens in the run without the mask, and the step's
+    log-probability with and without the mask.
     """
     return pd.DataFrame(
         {
@@ -162,9 +161,9 @@ def _describe_leak(masked: Trace, open_: Trace, choice: AttentionParams, maps: H
         else f"rises from {typeset(before)} to **{typeset(after)}** nats: the model sees tokens that it has to predict"
     )
     return (
-        f"The model reads the same {read} in one run without the mask. On average, a row of this head now puts "
+        f"The model reads the same {read} once more, without the mask. On average, a row of this head now puts "
         f"**{here:.1%}** of its attention on later tokens. In "
-        f"{head_markdown_link('decoder', int(most[0]), int(most[1]), maps)}, where most leaks, the share is "
+        f"{head_markdown_link('decoder', int(most[0]), int(most[1]), maps)}, which leaks most, the share is "
         f"{shares[most].mean():.1%}. The log-probability of the {what} {change}. A model *trained* without the mask "
-        "would learn to copy the next token, and would be lost when it has to write by itself."
+        "would learn to copy the next token, and would be lost when it had to write by itself."
     )

@@ -1,5 +1,5 @@
-"""Shows layer norms and residual connections: pre-norm and post-norm, what a norm does, and what layers add to the
-stream.
+"""Shows layer norms and residual connections: pre-norm and post-norm, what a norm does, and what each sub-layer
+adds to the stream.
 """
 
 from collections.abc import Sequence
@@ -35,12 +35,12 @@ NAMES = {
     "cross_attention": "cross attention",
     "feed_forward": "feed-forward network",
 }
-PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: norm(x + f(x))"}
+PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, as in Vaswani et al. 2017: norm(x + f(x))"}
 
 
 def show_norm(reading: HeadReading) -> None:
-    """Show diagrams of pre-norm and post-norm, the effect of one norm, and the residual stream's norm after each
-    sub-layer.
+    """Show diagrams of pre-norm and post-norm, the effect of one layer norm, and the vector norm of the residual stream
+    after each sub-layer.
     """
     trace, weights = reading.detailed(), reading.weights()
     placement = reading.config.norm
@@ -53,7 +53,7 @@ def show_norm(reading: HeadReading) -> None:
             show_altair(
                 FilledChart(diagram, (place,)),
                 key=f"inside_diagram_{place}",
-                alt=f"{title}. The residual connection bypasses the sub-layer and is added to the sub-layer's output.",
+                alt=f"{title}. The residual connection bypasses the sub-layer and adds x to the sub-layer's output.",
                 sentence="",
             )
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -80,7 +80,7 @@ def show_norm(reading: HeadReading) -> None:
     with main_figure(
         f"**{whose} every sub-layer writes to the stream:** {markdown(trace.text)}",
         f"Largest output: {table.iloc[table['written'].argmax()]['after']}, with norm {table['written'].max():.1f}; "
-        f"the residual stream grows to {table['residual stream'].iloc[-1]:.1f}",
+        f"the residual stream ends with norm {table['residual stream'].iloc[-1]:.1f}",
     ):
         show_altair(
             size_chart(table),
@@ -92,8 +92,8 @@ def show_norm(reading: HeadReading) -> None:
 
 
 def spread_table(computation: SubLayer, labels: list[str]) -> pd.DataFrame:
-    """Return a table of mean and standard deviation at each position: before the norm, after normalising, and after γ
-    and β.
+    """Return a table of the mean and standard deviation at each position: before the norm, after normalising, and after
+    γ and β.
 
     Args:
         computation: the sub-layer.
@@ -125,10 +125,10 @@ def _describe_norm(computation: SubLayer, place: str) -> str:
         else float(np.abs(computation.normed - computation.after).max())
     )
     return (
-        f"This sub-layer's norm reads the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
-        "norm brings each position to mean 0 and standard deviation 1; before, the standard deviations were "
-        f"{before.min():.2f} to {before.max():.2f}. Gain γ and bias β then give standard deviations from "
-        f"{after.min():.2f} to {after.max():.2f}. The result agrees with the trace's stream to within "
+        f"This sub-layer's norm reads the stream {'before the sub-layer' if place == 'pre' else 'after the addition'}. "
+        "The norm brings each position to mean 0 and standard deviation 1; before, the standard deviations "
+        f"ranged from {before.min():.2f} to {before.max():.2f}. The gain γ and the bias β then give standard "
+        f"deviations from {after.min():.2f} to {after.max():.2f}. The result agrees with the trace's stream to within "
         f"{typeset(off, '.1e')}."
     )
 
@@ -179,6 +179,6 @@ def _describe_growth(table: pd.DataFrame) -> str:
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
         f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "
-        f"sub-layer with the largest output is **{most['after']}**: its norm is {most['written']:.2f}, which is "
-        f"{most['written ÷ stream before']:.2f} times the norm of the stream before."
+        f"largest output is that of **{most['after']}**: its mean norm is {most['written']:.2f}, which is "
+        f"{most['written ÷ stream before']:.2f} times that of the stream before this sub-layer."
     )

@@ -20,13 +20,13 @@ def show_parameters_of_language_model(config: TransformerConfig) -> None:
     st.markdown(f"**{description}.**")
     with main_figure(f"**{description}**"):
         _show_counts(table, "ours")
-    st.caption("The token table is used twice, for input and output, but counts once.")
+    st.caption("A token table that serves as both input and output layer is counted once.")
 
 
 def show_parameters(model: Translator) -> None:
-    """Show the parameter count of each part of a translator, and a form to compute it for another configuration."""
-    st.markdown(f"**The model of this app has {model.parameters:,} parameters.**")
-    with main_figure(f"**The model of this app has {model.parameters:,} parameters**"):
+    """Show the parameter count of each part of a translator, and a form that counts those of another configuration."""
+    st.markdown(f"**This app’s model has {model.parameters:,} parameters.**")
+    with main_figure(f"**This app’s model has {model.parameters:,} parameters**"):
         _show_counts(parameter_table(model.config), "ours")
     st.subheader("Any other configuration", anchor=False)
     config = architecture_form(model.config)
@@ -38,22 +38,22 @@ def show_parameters(model: Translator) -> None:
         st.metric("Relative to the app’s model", f"{total / model.parameters:.2f}")
     _show_counts(table, "typed")
     st.caption(
-        "`python -m transformer info` prints the same numbers for a model. With pre-norm, each stack ends in an extra "
-        "norm, which adds 2 × 2D parameters compared with post-norm. Sinusoids are computed, so they need no "
-        "parameters; shared parameters count once."
+        "`python -m transformer info` prints the same numbers for a model. With pre-norm, each of the two stacks "
+        "ends in an extra norm, which adds 2D parameters compared with post-norm. Sinusoids are computed, so they need "
+        "no parameters. Shared parameters are counted once."
     )
 
 
 def _show_counts(table: list[tuple[str, int]], key: str) -> None:
     total = sum(count for _, count in table)
-    # Show chart and table side by side if they fit, otherwise one below the other.
+    # Show the chart and the table side by side if they fit, otherwise one below the other.
     with st.container(horizontal=True, gap="large"):
         show_plotly(
             parameter_bars(table),
             key=f"inside_parameters_{key}",
             config={"displayModeBar": False},
             width=680,
-            alt="Parameters of each part; the table has the same numbers.",
+            alt="Number of parameters in each part; the table lists the numbers.",
             sentence="",
         )
         draw_table(

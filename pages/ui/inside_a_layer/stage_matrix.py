@@ -1,4 +1,4 @@
-"""Converts a model stage's array, of any shape, into a matrix with labels. Pure functions."""
+"""Converts the array of a model stage into a matrix with labels, or a table of tokens. Pure functions."""
 
 from dataclasses import dataclass
 
@@ -24,10 +24,10 @@ class StageMatrix:
 
     Attributes:
         values: the matrix, [R, C].
-        rows, columns: the labels; None if rows or columns are numbered from 0.
+        rows, columns: the labels of the rows and of the columns; None if they are numbered from 0.
         titles: the axis titles of the rows and the columns.
         colours: SHARE for values between 0 and 1, else SIGNED.
-        note: a sentence that says which columns are shown; empty if all are.
+        note: a sentence that says which columns are shown; empty if all are shown.
     """
 
     values: np.ndarray
@@ -51,15 +51,12 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
     letters = stage.letters.removeprefix("B, ").split(", ")
     values = stage.array[0] if stage.letters.startswith("B") else stage.array
     titles = letter_titles(languages)[letters[0]], letter_titles(languages)[letters[1]]
-    # The rows are always the attending tokens. As on every page, label a decoder row with the
-    # token read and the token predicted.
+    # As on every page, label a decoder row with the token read and the token predicted.
     rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else token_labels(trace, letters[0])
     if letters[1] == "V":
         top_tokens = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
         labels = [token_label(token, "") for token in tokenizer.tokens(top_tokens)]
-        note = (
-            f"Of {values.shape[1]:,} columns, only the {len(top_tokens)} that are most likely at some step are shown."
-        )
+        note = f"Only {len(top_tokens)} of {values.shape[1]:,} columns are shown: the tokens most likely at some step."
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
         return StageMatrix(values[:, top_tokens], rows, labels, titles, colours, note)
     columns = token_labels(trace, letters[1]) if letters[1] in "ST" else None
@@ -71,9 +68,7 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
 
 
 def tokens_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
-    """Return a table of the token and the vocabulary id at each position, for a stage that consists of token ids: [B,
-    N].
-    """
+    """Return a table of the token and its vocabulary ID at each position, for a stage that consists of IDs: [B, N]."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
     table = {"position": numbered_labels(token_labels(trace, letter)), "id in the vocabulary": ids}

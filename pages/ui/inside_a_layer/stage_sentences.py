@@ -7,15 +7,15 @@ from transformer.text.languages import Languages
 # Each key is a stage's full key, or the ending that several stages' keys have in common. Letters in braces stand for
 # sizes, {source} and {target} for the language names, and {tokens} for the number of tokens without the end symbol.
 SENTENCES = {
-    "encoder.pieces": "The {source} sentence is cut into {tokens}, and the end symbol follows. Each of these {S} is "
-    "replaced by its vocabulary ID.",
+    "encoder.pieces": "The {source} sentence is cut into {tokens}, and the end symbol follows. Each of these {S} "
+    "tokens is replaced by its vocabulary ID.",
     "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads its own output.",
     "tokens": "Each token is looked up in a table, which contains {D} numbers for it. Training has learned the table.",
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
-    "positions": "Each position in the sentence has {D} different numbers, so that “dog bites man” differs from “man "
+    "positions": "Each position in the sentence has its own {D} numbers, so that “dog bites man” differs from “man "
     "bites dog”.",
     "input": "The numbers for a token's meaning and for its position are added. The first layer reads the sums.",
-    "self_attention.stream": "The input from the layer below: {D} numbers for each token. Every step adds to them.",
+    "self_attention.stream": "The layer's input: {D} numbers for each token. Each sub-layer adds to them.",
     "norm": "The numbers of each token are brought to a common size, so that no step gets values that are too large or "
     "too small.",
     "encoder.self_attention.queries": "Each token asks a question: {K} numbers that say what this head wants to find.",
@@ -29,8 +29,8 @@ SENTENCES = {
     "decoder.self_attention.keys": "Each {target} token carries a label: {K} numbers that say which questions it "
     "answers.",
     "decoder.self_attention.values": "Each {target} token prepares {K} numbers for the tokens that will look at it.",
-    "decoder.self_attention.raw_scores": "Each token's question is compared with every token's label, even with those "
-    "of later tokens.",
+    "decoder.self_attention.raw_scores": "Each token's question is compared with every token's label, even with the "
+    "labels of later tokens.",
     "decoder.self_attention.masked_scores": "What comes later is crossed out: the model must not see the word that it "
     "is about to write.",
     "cross_attention.queries": "Each {target} token asks the {source} sentence a question: {K} numbers that say what "
@@ -48,7 +48,7 @@ SENTENCES = {
     "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
     "weights": "Each row becomes shares that add up to 1 and say where this head looks. The attention pages show them "
     "as a map.",
-    "head": "Each token adds up the numbers that the others have prepared, in proportion to their shares.",
+    "head": "Each token adds up the numbers prepared by the tokens it looks at, in proportion to their shares.",
     "heads": "The outputs of the {H} heads of the layer are put side by side: {D} numbers again.",
     "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
     "cross_attention.written": "A learned matrix mixes what the heads found in the {source} sentence.",
@@ -66,8 +66,8 @@ SENTENCES = {
 }
 # Explanations for a language model, which has one stack and one text.
 SENTENCES_OF_ONE_TEXT = SENTENCES | {
-    "decoder.pieces": "The text is cut into tokens, and each is replaced by its vocabulary ID: {T} with the start "
-    "symbol, which comes first.",
+    "decoder.pieces": "The text is cut into tokens, and each is replaced by its vocabulary ID. With the start "
+    "symbol, which comes first, there are {T}.",
     **{
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
         for name in ("queries", "keys", "values")
@@ -75,8 +75,8 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
     "weights": "Each row becomes shares that add up to 1 and say where this head looks. The “Language model” page "
     "shows them as a map.",
     "decoder.output": "The last layer's result: {D} numbers for each token, from which the next token can be read.",
-    "generator.logits": "The token table is used again: each of its {V} rows yields a number that says how well the "
-    "row's token would fit next.",
+    "generator.logits": "The output table, usually the token table again, has a row for each of the {V} tokens. Each "
+    "row yields a number that says how well its token would fit next.",
 }
 
 

@@ -31,7 +31,7 @@ def show_example() -> None:
     with (
         main_figure(
             f"**Two keys, one query:** {scores[0]:g} and {scores[1]:g}, divided by √{inspection.width}, then softmax",
-            f"Without dividing, the weights would be {typeset(unscaled[0], 7)} and {typeset(unscaled[1], 7)}",
+            f"Without the division, the weights would be {typeset(unscaled[0], 7)} and {typeset(unscaled[1], 7)}",
         ),
         figure_words(),
     ):
@@ -47,10 +47,10 @@ def show_example() -> None:
         )
     show_table(example_table(scores, root), "inside_example")
     st.markdown(
-        f"**Why divide?** Without dividing by √K = {root:.4f} the weights would be {typeset(unscaled[0], 7)} and "
-        f"{typeset(unscaled[1], 7)}. A sum of K products of numbers with variance 1 has variance K. Without the root, "
-        "the softmax of a wide head is therefore nearly all or nothing, and training can hardly change it (Vaswani et "
-        "al. 2017, section 3.2.1)."
+        f"**Why divide?** Without the division by √K = {root:.4f}, the weights would be {typeset(unscaled[0], 7)} and "
+        f"{typeset(unscaled[1], 7)}. If queries and keys consist of independent numbers with mean 0 and variance 1, "
+        "their dot product has variance K. Without the root, the softmax of a wide head is therefore nearly all or "
+        "nothing, and training can hardly change it (Vaswani et al. 2017, section 3.2.1)."
     )
 
 

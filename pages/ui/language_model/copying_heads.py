@@ -1,4 +1,4 @@
-"""Shows previous-token, induction and duplicate-token heads, which the model reveals on repeated random patterns."""
+"""Shows previous-token, induction and duplicate-token heads, which are found with repeated random patterns."""
 
 from functools import partial
 
@@ -48,7 +48,7 @@ REPEATED = ("induction", "duplicate")
 
 
 def show_copying_heads(loaded: LanguageModel) -> None:
-    """Show one map of all heads for each score, and list the heads that exceed the threshold."""
+    """Show one map of all heads for each score, and list the heads whose score is above the threshold."""
     st.markdown(
         f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. In the second half, the "
         "next token can be predicted only by looking back at the first half. A head in an earlier layer looks at the "
@@ -59,14 +59,15 @@ def show_copying_heads(loaded: LanguageModel) -> None:
     if isinstance(scores, str):
         st.warning(markdown(scores), icon=":material/edit:")
         return
-    with main_figure("**Which heads copy?** The share of each head’s attention on one place, 0 to 1"):
+    with main_figure("**Which heads copy?** The share of each head’s attention on the tokens in a map’s title, 0 to 1"):
         side_by_side([_map(scores, name) for name in NAMES], "lm_copying", sentence="")
     for name in NAMES:
         prose(f"lm_named_{name}", named_heads(scores, name), MAPS, opened=partial(_fill_map, loaded, name))
     st.caption(
-        f"A head gets a name if, on average, more than {THRESHOLD:.0%} of its attention is on that place. The map of a "
-        "text may show further names, which describe the head on that text. Click a head to open its map. For an "
-        "induction head, the map then shows a text that repeats itself, unless yours already does."
+        f"A head gets a name if, on average, more than {THRESHOLD:.0%} of its attention is on the tokens in the title "
+        "of the map. In the maps of a text, a head may have further names, which describe it on that text. Click a "
+        f"head to open its map. For an “{NAMES['induction']}” or “{NAMES['duplicate']}” head, the map then shows a "
+        "text that repeats itself, unless yours already does."
     )
 
 
@@ -85,8 +86,8 @@ def _map(scores: HeadScores, name: str) -> Map:
 
 
 def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
-    """Return a sentence that lists the heads above a score's threshold, best first; without any, it names the best
-    head.
+    """Return a sentence that lists the heads with a score above the threshold, best first. If there are none, name the
+    best head.
     """
     values = getattr(scores, name)
     order = sorted(np.ndindex(*values.shape), key=lambda at: -values[at])
@@ -116,14 +117,15 @@ def _fill_map(loaded: LanguageModel, name: str) -> None:
 
 
 def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
-    """Return text that describes how a copying head behaves on a text; empty for any other head."""
+    """Return sentences that say how an induction or duplicate-token head behaves on a text; empty for other heads."""
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):
         return ""
     tokens = [token.id for token in trace.target_tokens]
     again = sum(map(bool, earlier_occurrences(tokens)))
     pattern_sentence = (
-        f"In random patterns that repeat, this head is called {' and '.join(f'“{name}”' for name in names)}."
+        "Because of its behaviour on repeated random patterns, this head is called "
+        f"{' and '.join(f'“{name}”' for name in names)}."
     )
     if not again:
         return (

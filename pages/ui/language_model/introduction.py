@@ -11,7 +11,7 @@ from pages.ui.text.server_paths import path_label
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 
-# Pattern of the model card's sentence about the size of the training data.
+# Pattern that finds the number of training texts in a model card.
 TEXTS = re.compile(r"(?<![0-9,])([0-9][0-9,]{1,15}) different texts")
 
 
@@ -22,7 +22,7 @@ def introduce(loaded: LanguageModel) -> None:
     else:
         assert loaded.folder is not None, "a page's model comes from a folder"
         folder = markdown(path_label(loaded.folder))
-        which, whose = f"this one is from the folder {folder}", "may have been trained on any texts"
+        which, whose = f"this one is from the folder {folder}", "may have been trained on any kind of text"
     st.markdown(
         f":small[**A language model predicts the next token, again and again**; {which}.]",
         help=f"This model is decoder-only, has {config.decoder_layers} × {config.heads} heads and "

@@ -103,10 +103,10 @@ def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
 
 
 def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
-    """Return two Markdown sentences: how probable a text is, or which of two is more probable; and the exact numbers.
+    """Return two Markdown texts: how probable a text is, or which of two is more probable; and the exact numbers.
 
     Args:
-        scores: the scores of one or two texts, by number on the page.
+        scores: the scores of one or two texts, by the number of each text on the page.
     """
     if len(scores) == 1:
         (score,) = scores.values()
@@ -128,7 +128,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
 
 
 def _numbers(scores: Mapping[int, TextScore]) -> str:
-    """Return Markdown with the log-probabilities of two texts, and with perplexities for texts of different lengths."""
+    """Return Markdown with the log-probabilities and perplexities of two texts; if the lengths differ, compare them."""
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"
     per_token = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per token"

@@ -14,8 +14,8 @@ from transformer.errors import AtlasError, CheckpointError
 from transformer.model.devices import available_devices
 
 NO_MODEL = (
-    "There is no language model here. Put a language model's folder, trained with `python -m transformer.training` or "
-    f"a GPT-2 from Hugging Face, into `{OWN_FOLDER}` and reload this page."
+    "There is no language model here. Put the folder of a model that was trained with `python -m transformer.training`"
+    f", or of a GPT-2 from Hugging Face, into `{OWN_FOLDER}` and reload this page."
 )
 
 

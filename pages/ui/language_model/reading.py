@@ -33,7 +33,7 @@ PAGES: Mapping[Kind, KindPage] = {
     "decoder": KindPage("pages/language_model.py", "The language model", "every token looks back")
 }
 MAPS = HeadMaps(PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),))
-# A text that a copying head can continue, because the last words occurred before.
+# A text that a copying head can continue, because its last words have occurred before.
 REPETITION = "She loves tea and he loves music. She loves tea and he"
 BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPETITION, "")
 EMPTY_TEXT = "(nothing: the model starts by itself)"
@@ -88,7 +88,7 @@ class LanguageReading:
         return self.runs.get(ContinuationMetricsRun(self.run))
 
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
-        """Return the head to show: the user's choice, or the most informative head on this text."""
+        """Return the head to show: the user's choice, or the clearest head on this text."""
         shape = self.trace.decoder.shape[:2]
         return at_clearest_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
@@ -123,8 +123,8 @@ class LanguageReading:
 
 
 def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageReading:
-    """Show a text box, and return the text with a continuation. If the model cannot continue it, show a message and end
-    the page.
+    """Show a text box, and return the text with a continuation. If the model cannot continue the text, show a message
+    and end the page.
 
     Args:
         loaded: the language model.
@@ -168,7 +168,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
 
 
 def store_text(typed: str) -> None:
-    """Callback: store a new text, and drop the forced tokens and pins, which belong to the old text."""
+    """Callback: store a new text, and drop the forced and banned tokens and the pins, which belong to the old text."""
     session.update(LanguageModelParams, text=replace_surrogates(typed))
     session.store(session.params(ContinuationParams).for_another_beginning())
     session.store_attention(session.attention(of=TextHeadParams).unpinned())

@@ -38,6 +38,8 @@ def continuation_settings() -> None:
         segments("How the next token is chosen", NAMES, ContinuationParams, "method", help=words)
         for name, label, step in NUMBERS[session.params(ContinuationParams).method]:
             st.number_input(label, step=step, help=explain(WORDS[name]), **bind_number(ContinuationParams, name))
-        st.number_input("Maximum tokens", step=1, help=explain("token"), **bind_number(LanguageModelParams, "length"))
+        st.number_input(
+            "Maximum new tokens", step=1, help=explain("token"), **bind_number(LanguageModelParams, "length")
+        )
         show_device_choice()
         language_model_choice()

@@ -42,7 +42,7 @@ def show_steps(loaded: LanguageModel) -> None:
             restart=lambda: session.store(replace(ContinuationParams(), show=params.show)),
         )
     st.caption(
-        "Each box is one step: the token that it wrote, coloured by its probability from 0 (dark) to 1 (bright). The "
-        "probabilities are always the model's own: temperature, top-k, top-p and banned tokens change which token is "
-        "taken, not these numbers."
+        "Each box shows one step: the token that was written, coloured by its probability from 0 (dark) to 1 (bright). "
+        "The probabilities are always the model's own: temperature, top-k, top-p and banned tokens change which token "
+        "is chosen, not these numbers."
     )

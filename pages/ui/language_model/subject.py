@@ -84,7 +84,7 @@ def subject_choice(page: str) -> None:
 
 
 def show_head_links() -> None:
-    """Show links from the "Language model" page to other pages that show the language model's heads."""
+    """Show buttons on the "Language model" page that open other pages, which show the language model's heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
             if st.button(label, key=f"lm_{page}", icon=icon, **setting(SubjectParams, subject=LANGUAGE_MODEL)):
@@ -92,8 +92,8 @@ def show_head_links() -> None:
 
 
 def read_subject() -> HeadReading:
-    """Show the chosen model's text box, and run the model on the text. If the run fails, show a message and end the
-    page.
+    """Show the chosen model's text box, run the model on the text, and return the result. If the run fails, show a
+    message and end the page.
     """
     if not is_language_model():
         reading = read_sentence()
@@ -125,7 +125,7 @@ def compared_subject() -> ComparedModel:
     if is_own_attention():
         st.info(
             "“A vs. B” needs a model that reads two texts, but a file contains the attention for only one text. Choose "
-            "another model."
+            "a model instead."
         )
         raise PageEnd
     if not is_language_model():
