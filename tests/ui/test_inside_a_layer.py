@@ -148,7 +148,7 @@ def test_clicking_a_section_or_a_card_opens_its_stage(narrow_app):
         send(test, drawing, "open", json.loads(drawing.proto.json)["stages"][section])
         assert healthy(test) and test.query_params.get("inside_stage", "encoder.pieces").startswith(section)
         assert json.loads(parts_drawing(test).proto.json)["here"] == section
-    cards = [button for button in test.button if button.label == "Open large"]
+    cards = [button for button in test.button if button.label == "Show above"]
     cards[-1].click().run()
     assert healthy(test) and "61 of 61" in texts(test)
 

@@ -128,8 +128,8 @@ def show_summary(computation: Cell, row: str, column: str, stream_change: float)
 
 
 def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:
-    """Return Markdown that states the cell's weight on the attention page; None if that page hides the cell or
-    shows the same weight as this one.
+    """Return Markdown that states the cell's weight on the attention page. Return None if that page hides the
+    cell or shows the same weight as this one.
 
     Args:
         trace: the trace of the model run.

@@ -39,7 +39,7 @@ PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, as in Vaswani e
 
 
 def show_norm(reading: HeadReading) -> None:
-    """Show diagrams of pre-norm and post-norm, the effect of one layer norm, and the vector norm of the residual stream
+    """Show diagrams of pre-norm and post-norm, the effect of one layer norm, and the residual stream's vector norm
     after each sub-layer.
     """
     trace, weights = reading.detailed(), reading.weights()

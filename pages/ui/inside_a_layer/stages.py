@@ -184,7 +184,7 @@ def _show_card(stage: Stage, number: int, reading: HeadReading, trace: Trace, *,
             alt=f"{stage.name}: {labelled.values.shape[0]} rows, {labelled.values.shape[1]} columns.",
         )
     st.button(
-        "Shown above" if open_now else "Open large",
+        "Shown above" if open_now else "Show above",
         key=f"inside_open_{stage.key}",
         disabled=open_now,
         icon=":material/open_in_full:",
