@@ -345,6 +345,8 @@ class Translator(Runs):
     ) -> DeletionCurves:
         """Measure how a target's log-probability falls as source columns are hidden in order of attribution.
 
+        For comparison, the columns are also hidden in reverse order and in random orders.
+
         Args:
             trace: trace from this translator.
             attribution: attribution to evaluate.

@@ -23,7 +23,7 @@ def summands(task: Task, source: Tokens) -> tuple[Tokens, Tokens]:
 
 
 class Addition(Task):
-    """Addition of two three-digit numbers with leading zeros; the sum has four digits.
+    """Addition of two numbers from 000 to 999; the sum has four digits.
 
     Args:
         reversed_digits: whether to write the sum's last digit first, so that each carry is known when needed (Lee et

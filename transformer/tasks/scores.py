@@ -70,7 +70,7 @@ def head_scores(
 
 
 def sides(kind: Kind, source: int, target: int) -> tuple[int, int]:
-    """Return the numbers of rows and columns in an attention map, without end symbols."""
+    """Return the numbers of rows and columns in an attention map, not counting end symbols."""
     return (source if kind == "encoder" else target), (target if kind == "decoder" else source)
 
 
