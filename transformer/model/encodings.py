@@ -114,7 +114,7 @@ class Rotary(Encoding):
     themselves.
     """
 
-    formula = r"R_p: \; (x_{2i}, x_{2i+1}) \text{ turned by } p \cdot 10000^{-2i/K}"
+    formula = r"R_p: \; (x_{2i}, x_{2i+1}) \text{ rotated by } p \cdot 10000^{-2i/K}"
 
     def angles(self, length: int, d_head: int) -> np.ndarray:
         return np.arange(length)[:, None] * frequencies(d_head)

@@ -73,10 +73,11 @@ def show_score(reading: TracedReading) -> None:
         f"query's side and {columns[top[1]]} on the key's side.",
         help=explain("query", "key", "head"),
     )
+    addends = "the cells and the term for the distance" if pairs.distance else "the cells"
     with main_figure(
         f"Why layer {layer + 1}, head {head + 1} of {TITLES[kind].lower()} looks from “{markdown(looking[query])}” to "
         f"“{markdown(key_labels[key])}”",
-        "Rows contribute to the query, columns to the key; all cells add up to the score",
+        f"Rows contribute to the query, columns to the key; {addends} add up to the score",
     ):
         show_altair(
             matrix(
@@ -88,8 +89,8 @@ def show_score(reading: TracedReading) -> None:
                 titles=("wrote the query", "wrote the key"),
             ),
             key="graph_score",
-            alt="Map of a score's terms: each cell is the term of one pair of components, and all cells add up to the "
-            "score; the table lists the values.",
+            alt="Map of a score's terms: each cell is the term of one pair of components, and "
+            f"{addends} add up to the score; the table lists the values.",
         )
     st.caption(
         "The norms' scales are treated as constants. Softmax compares the scores in a row, so a term that is equal for "
