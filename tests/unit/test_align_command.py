@@ -72,7 +72,7 @@ def test_alignment_error_rate_covers_all_lines(tmp_path, gold, first, rate):
 
 
 def test_gold_file_with_one_link_per_line_is_read(tmp_path):
-    """The AER is 1 - 5 / 7, because 2 of the 4 predicted links are among the 3 sure links and 3 among the possible
+    """The AER is 1 - 5 / 7: of the 4 predicted links, 2 are among the 3 sure links, and 3 are among the possible
     links.
     """
     found = noted(tmp_path / "gold.txt", "0001 1 1 S\n1 2 2 P 0.5\n1 2 0\n\n2 1 1\n2 1 2 S\n")
@@ -93,7 +93,7 @@ def test_line_without_alignments_counts_as_missing_its_sure_links(tmp_path):
         ("I have\n", "line 1: 'I' is not a link such as 0-0"),
     ],
 )
-def test_recorded_alignments_that_do_not_fit_the_sentences_raise_an_error(tmp_path, gold, said):
+def test_invalid_gold_alignments_are_reported_with_their_line_number(tmp_path, gold, said):
     with pytest.raises(ValueError, match=said):
         noted(tmp_path / "gold.txt", gold)
 

@@ -28,7 +28,7 @@ def port():
 
 
 def ask(port: int, cookie: str = "") -> str:
-    """Return the cookie that the app sets, or an empty text for a client that already has one."""
+    """Return the cookie that the app sets, or an empty string if it sets none."""
     wish = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Cookie": cookie})
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         assert b'<div id="root">' in answer.read()
@@ -50,7 +50,7 @@ def until(condition) -> None:
 
 
 @pytest.mark.thorough
-def test_exited_process_is_restarted_and_ctrl_c_stops_all(port):
+def test_exited_process_is_restarted_and_ctrl_c_stops_all_processes(port):
     process = subprocess.Popen(
         [*COMMAND, f"--server.port={port}"],
         stdout=subprocess.PIPE,
@@ -87,7 +87,7 @@ def test_exited_process_is_restarted_and_ctrl_c_stops_all(port):
         pass
 
 
-def test_processes_end_with_their_parent_however_it_ends(port):
+def test_worker_processes_end_when_their_parent_is_killed(port):
     process = subprocess.Popen([*COMMAND, f"--server.port={port}"], stderr=subprocess.PIPE, text=True)
     until(lambda: psutil.Process(process.pid).children())
     processes = psutil.Process(process.pid).children()
@@ -156,12 +156,12 @@ def test_invalid_port_is_reported_in_one_line(monkeypatch, options, port):
         command_line.main()
 
 
-def test_port_suggested_for_the_highest_port_is_lower():
+def test_port_suggested_instead_of_65535_is_65534():
     with socket.create_server(("127.0.0.1", 65_535)), pytest.raises(SystemExit, match="--server.port 65534$"):
         app_processes.listen("127.0.0.1", 65_535)
 
 
-def test_lecture_starts_one_process_per_cpu_if_memory_allows(monkeypatch):
+def test_default_process_count_is_limited_by_cpus_memory_and_a_maximum(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
     for memory, count in (None, 4), (64_000_000_000, 4), (2_500_000_000, 2), (300_000_000, 1):
         monkeypatch.setattr(app_processes, "memory_available", lambda found=memory: found)

@@ -1,4 +1,4 @@
-"""Tests that any text gives tokens, a trace, a message to the browser and figures, or one clear error."""
+"""Tests that any text is tokenized, and is then either traced, sent to the browser and drawn, or rejected in one line."""
 
 import json
 import unicodedata
@@ -30,8 +30,8 @@ from transformer.text.normalisation import normalise, normalise_with_spans, repl
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, units
 from transformer.values.trace import KINDS, Trace
 
-# Characters that normalise to several or none, or that join others; lone surrogates; syntax of markup, scripts and
-# tables.
+# Characters that normalise to several characters or none, or that join their neighbours; lone surrogates; characters
+# with a meaning in markup, scripts and tables.
 STRANGE = (
     "ﷺ½ﬃ㍿Ⅷ\u0301\u0323\u1160\u11ff\u200b\u200d\u2060\ufeff\u00ad\u202e\u2028\x00\x1b\x7f\ud800\udfff"
     "▁ \t\n\r\"'<>&$`*_[](){}|=+-@\\:;,🙂🇩🇪👩👧"
@@ -45,7 +45,7 @@ TEXTS = st.one_of(
 
 
 def is_normalised(typed: str) -> None:
-    """Check that normalised text has ordered spans within the typed text, and normalises to itself."""
+    """Check that a normalised text normalises to itself, and that its characters have ordered spans in the typed text."""
     read, spans = normalise_with_spans(typed)
     assert len(read) == len(spans) and all(0 <= start < end <= len(typed) for start, end in spans)
     assert all(a[0] <= b[0] for a, b in pairwise(spans))
@@ -56,7 +56,7 @@ def is_normalised(typed: str) -> None:
 
 
 def follows_rules(tokenizer: Tokenizer, text: str) -> None:
-    """Check that the tokens of a text are in order, are within the text, and spell the text."""
+    """Check that the spans of a text's tokens are in order and within the text, and that the tokens spell the text."""
     is_normalised(text)
     tokens = tokenizer.encode(text)
     ids = [token.id for token in tokens]
@@ -66,13 +66,13 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     assert [end for _, end in spans] == sorted(end for _, end in spans)
     covered = {position for start, end in spans for position in range(start, end)}
     lost = "".join(character for position, character in enumerate(text) if position not in covered)
-    assert normalise(lost) == "", "only spaces and what normalisation removes is covered by no token"
+    assert normalise(lost) == "", "only spaces and characters that normalisation removes are covered by no token"
     assert ids == tokenizer.encode_ids(text)
-    # Markup in typed text never becomes a control token.
+    # Typed text such as </s> never becomes a control token.
     assert ids.count(END) == 1 and ids[-1] == END and not {PAD, UNKNOWN, START} & set(ids)
     assert tokenizer.decode(ids) == normalise(text)
     assert "".join(units(normalise(text))) == normalise(text)
-    # The labels and texts beside a map raise no error.
+    # The labels and texts beside a map can be encoded.
     labels = [token_label(token, text) for token in tokens]
     assert json.dumps(labels).encode("utf-8")
     replace_surrogates(text).encode("utf-8")
@@ -81,11 +81,11 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
 
 def refuse(constant: str) -> None:
     """Reject a constant such as NaN, which Python's JSON parser accepts but standard JSON does not."""
-    raise AssertionError(f"{constant} is no number of JSON")
+    raise AssertionError(f"{constant} is not a JSON number")
 
 
 def is_shown(trace: Trace) -> None:
-    """Check everything that pages derive from a trace, without widgets."""
+    """Check the labels, tables, browser messages and charts that pages derive from a trace."""
     again = Trace.from_json(trace.to_json())
     assert again.equals(trace)
     for kind in KINDS:
@@ -98,7 +98,7 @@ def is_shown(trace: Trace) -> None:
             assert len(table) == view.weights[0, 0].size and table.to_csv().encode("utf-8")
         header, _ = unframe(payload(trace, kind, {}))
         assert json.dumps(header, allow_nan=False).encode("utf-8")
-    # Cross-attention shows both texts beside the map.
+    # The labels of a cross-attention map come from both texts.
     view = view_of(trace, "cross", words=False)
     chart = matrix(
         view.weights[0, 0],
@@ -109,8 +109,7 @@ def is_shown(trace: Trace) -> None:
         titles=titles(True),
         mask=view.mask,
     )
-    # Streamlit serialises a chart in the same way, apart from the indentation, and without a limit on the number of
-    # cells.
+    # Streamlit serialises charts in the same way, without Altair's limit on the number of rows, but indents the JSON.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_json(indent=None)
     assert json.loads(spec, parse_constant=refuse) and spec.encode("utf-8")
@@ -118,7 +117,7 @@ def is_shown(trace: Trace) -> None:
 
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory, tokenizer, small_config) -> Translator:
-    """A translator with one layer per stack, because only the text matters."""
+    """Return a translator with one layer per stack, which is enough because these tests are about texts."""
     folder = tmp_path_factory.mktemp("one") / "model"
     config = replace(small_config, encoder_layers=1, decoder_layers=1)
     torch.manual_seed(11)
@@ -139,6 +138,6 @@ def is_read_or_refused(translator: Translator, text: str, target: str) -> None:
 GIVEN = {"text": TEXTS, "target": st.one_of(st.just(""), TEXTS)}
 test_any_text_is_traced_or_gives_one_clear_error = few(25)(given(**GIVEN)(is_read_or_refused))
 test_five_hundred_texts_are_traced_or_give_one_clear_error = many(500)(given(**GIVEN)(is_read_or_refused))
-# These tests leave out the model, which receives a text only as numbers.
+# The next two tests run without the model, which receives only token IDs.
 test_two_hundred_texts_are_split_into_tokens_that_spell_them = few(200)(given(text=TEXTS)(follows_rules))
 test_ten_thousand_texts_are_split_into_tokens_that_spell_them = many(10_000)(given(text=TEXTS)(follows_rules))

@@ -52,7 +52,7 @@ FIELDS_OF = {
     "marian": ["layers", "d_model", "source_vocabulary", "model_type", "attention", "unknown"],
     "language model": ["layers", "d_model", "heads", "vocabulary", "model_type", "attention", "unknown"],
 }
-# Values for a field of config.json: of the wrong type, out of range, or far too large to allocate.
+# Values for a field of config.json. Most have the wrong type, are out of range, or are far too large to allocate.
 NUMBERS = [-1, 0, 1, 2, 3, 7, 64, 2**20, 2**31, 2**40, 10**30, 0.5, 1.0, 1e308, float("nan"), float("inf")]
 WORDS = ["", "8", "post", "learned", "none", "target", "all", "gelu", "sinusoidal_halves", "gpt2"]
 VALUES = st.sampled_from([None, True, [], {}, *NUMBERS, *WORDS])
@@ -62,7 +62,7 @@ CELLS = ["nan", "inf", "", "x", "=1+1", "1e999", "\x00", "ä", '"', "1,2", "\r",
 
 
 class Whole(NamedTuple):
-    """Intact model folders of every type, with their content."""
+    """Intact model folders of every type, and the models loaded from them."""
 
     folders: dict[str, Path]
     models: dict[str, Translator | LanguageModel]
@@ -97,7 +97,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, small_
 
 
 def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> bool:
-    """Return whether two models have bitwise identical weights, vocabularies and head means."""
+    """Return whether two models have the same configuration, weights, vocabularies and head means."""
     mine, theirs = one.weights().arrays, other.weights().arrays
     vocabularies = one.tokenizer, other.tokenizer
     files = [each.files if isinstance(each, PairTokenizer) else each.serialized for each in vocabularies]
@@ -116,7 +116,7 @@ def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> 
 
 
 def listed(place: Path) -> list[ModelFolder]:
-    """Return the entries in the list of available models whose folder is in this place."""
+    """Return those available models whose folders lie directly in `place`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FOLDER_VARIABLE, str(place))
         found = [*model_folders().values(), *language_model_folders().values()]
@@ -211,7 +211,7 @@ test_many_damaged_language_models_are_rejected_or_load_unchanged = many(500)(
 
 
 @pytest.mark.parametrize("text", ["step,loss\n1,2\n", f"{','.join(FIELDS)}\n1,2\n", "\n", '"'], ids=repr)
-def test_invalid_learning_curve_is_rejected_before_a_page_shows_it(whole, tmp_path, text):
+def test_invalid_learning_curve_is_reported_when_the_model_is_loaded(whole, tmp_path, text):
     folder = shutil.copytree(whole.folders["translator"], tmp_path / "model")
     (folder / "learning_curve.csv").write_text(text)
     with pytest.raises(CheckpointError, match="learning curve .* is damaged"):
@@ -229,7 +229,7 @@ def test_invalid_learning_curve_is_rejected_before_a_page_shows_it(whole, tmp_pa
     ],
     ids=str,
 )
-def test_sizes_that_differ_from_the_weights_are_never_allocated(whole, tmp_path, changes):
+def test_config_with_huge_sizes_is_rejected_without_allocating_them(whole, tmp_path, changes):
     """The first of these sizes once blocked loading, and the others exhausted the memory."""
     folder = shutil.copytree(whole.folders["translator"], tmp_path / "model")
     for field, value in changes.items():
@@ -283,8 +283,8 @@ def test_head_means_from_an_older_version_load_without_sentences(whole, tmp_path
     assert HeadMeans.load(tmp_path).pairs == ()
 
 
-def test_rejected_model_folder_leaves_no_open_thread_or_file(whole, tmp_path):
-    """An open thread or file would prevent fixing the folder in place."""
+def test_rejected_model_folder_loads_after_it_is_fixed_in_place(whole, tmp_path):
+    """A file left open or a thread left running by the rejected load would prevent the fix."""
     folder = shutil.copytree(whole.folders["translator"], tmp_path / "model")
     content = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(content[:-1])

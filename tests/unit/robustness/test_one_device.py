@@ -1,4 +1,4 @@
-"""Tests that all computation of a model stays on its device, and that a failing device is reported once."""
+"""Tests that a model computes everything on its own device, and that a device failure is reported in one line."""
 
 import re
 from collections.abc import Callable
@@ -54,7 +54,7 @@ def edits(config: TransformerConfig) -> list[Edits]:
     return [UNEDITED, edits_of(changes, config, device=META)]
 
 
-def test_model_run_stays_on_its_device(model):
+def test_model_run_stays_on_the_device_of_the_model(model):
     for edit in edits(model.config):
         for record in (None, Recorder(details=True)):
             with torch.inference_mode(), OneDevice() as mode:
@@ -105,7 +105,7 @@ def test_logit_lens_copies_only_results_to_the_cpu(model):
     assert ranks.device == META and lens.taken.shape == (2, 4)
 
 
-def test_training_step_stays_on_its_device(model):
+def test_training_step_stays_on_the_device_of_the_model(model):
     model.train()
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=False, foreach=False, capturable=False)
     with OneDevice(results=True) as mode:
@@ -118,7 +118,7 @@ def test_training_step_stays_on_its_device(model):
 
 
 class Breaking(TorchDispatchMode):
-    """Raises an error at the first multiplication, like a failing device."""
+    """Raises an error at the first matrix multiplication, as a failing device would."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ def test_device_failure_raises_a_one_line_error_and_the_next_run_succeeds(small_
 
 # One type of error suffices, because the test above covers all of them.
 @pytest.mark.parametrize(("said", "error"), [(said, errors[0]) for said, errors in ERRORS.items()][:1], ids=str)
-def test_device_failure_of_a_language_model_is_reported_once(said, error):
+def test_language_model_reports_a_device_failure_and_the_next_run_succeeds(said, error):
     loaded = load_language_model(device="cpu")
     runs: list[Callable[[], object]] = [
         lambda: head_scores(loaded.model),
@@ -179,6 +179,6 @@ def test_device_failure_of_a_language_model_is_reported_once(said, error):
         assert re.match(f"The device cpu .*{said}", str(scores_of_model(loaded)))
 
 
-def test_other_error_is_not_reported_as_a_device_error(small_translator):
+def test_error_unrelated_to_the_device_is_not_reported_as_a_device_error(small_translator):
     with Breaking(RuntimeError("shapes cannot be multiplied")), pytest.raises(RuntimeError, match="shapes cannot"):
         small_translator.translate("A dog.")

@@ -1,4 +1,4 @@
-"""Tests that the app's model runs stay on the model's device, from the text to the arrays."""
+"""Tests that the app's runs of a model stay on the model's device, from the input text to the resulting arrays."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -74,7 +74,7 @@ RUNS: dict[str, Callable[[Translator], Any]] = {
 }
 
 
-# Model runs that are slow, and take the same code paths as the others.
+# These runs are slow and take the same code paths as the others, so only the thorough tests include them.
 SLOW = ("translate", "sample", "trace decoding", "score by another sentence")
 
 
@@ -96,7 +96,7 @@ def test_attribution_copies_only_scores_to_the_cpu(translator, method):
 
 def test_sentence_that_ends_early_is_removed_from_its_batch_on_the_device(config):
     model = Transformer(config).to(META).eval()
-    # Row n takes token n, so that the last row ends at once.
+    # Row n predicts token n, so the last row predicts the end token at once.
     rows = model.symbols.end + 1
     with torch.inference_mode(), OneDevice(results=True, counting=True):
         memory = model.encode(ids(rows, 5), None)

@@ -1,4 +1,4 @@
-"""Tests that a request body may have at most 16 MB, and that the server never reads more."""
+"""Tests that a request body of up to 16 MB is read, and that the server stops reading a larger one at the limit."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -36,6 +36,6 @@ def test_body_with_an_excessive_content_length_is_not_read():
 
 
 @pytest.mark.parametrize("announced", [0, 5])
-def test_body_longer_than_its_content_length_is_read_up_to_the_limit(announced):
+def test_body_longer_than_its_content_length_is_rejected_at_the_limit(announced):
     sender = Sender(40, 2**20)
     assert sender.read(announced) is None and sender.left == 40 - 17

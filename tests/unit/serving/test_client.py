@@ -124,7 +124,7 @@ def test_batch_with_an_invalid_text_still_returns_the_other_results(remote, smal
     assert isinstance(found[1], TextError)
 
 
-def test_batched_requests_match_single_requests(service):
+def test_batched_requests_get_the_same_responses_as_single_requests(service):
     runs = [TraceRun(text) for text in ("A dog.", " ", "The old man reads a book.")]
     assert all(run.plain for run in runs)
     assert service.answer_together(runs) == [service.answer(run) for run in runs]
@@ -269,6 +269,6 @@ def test_model_server_answers_invalid_requests_with_an_error_status(service):
         assert service.parse(method, path, body).status == status
 
 
-def test_hooks_are_not_sent_to_a_server(remote):
+def test_remote_run_with_hooks_is_rejected(remote):
     with pytest.raises(InterventionError, match="cannot be sent to a server: load the model here"):
         remote.trace("The dog.", hooks={"encoder.scores": lambda x, layer, start: None})

@@ -1,4 +1,4 @@
-"""Tests of connections to slow servers, and to servers that are not a model server."""
+"""Tests of connections to slow servers, and to servers that are not model servers."""
 
 import socketserver
 import threading
@@ -72,7 +72,7 @@ def test_client_does_not_read_an_oversized_response(length):
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/html"])
-def test_request_answered_by_a_gateway_is_retried(monkeypatch, kind):
+def test_request_is_retried_when_a_gateway_answers_with_status_503(monkeypatch, kind):
     monkeypatch.setattr(connection, "RETRY_DELAYS", (0.0, 0.0, 0.0))
     answer = f"HTTP/1.1 503 Unavailable\r\nContent-Type: {kind}\r\nContent-Length: 2\r\n\r\n{{}}"
     with server(answer.encode()) as (address, asked), pytest.raises(ServerError, match="HTTP status 503"):

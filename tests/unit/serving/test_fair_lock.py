@@ -1,4 +1,7 @@
-"""Tests of turns at a replica: requests keep their order, yield between steps, and end when no client waits."""
+"""Tests of the lock that gives requests their turns at a replica.
+
+A long run yields between its steps, and a cancelled run keeps its turn until its thread ends.
+"""
 
 import asyncio
 import threading
@@ -16,7 +19,7 @@ PATIENCE = 60
 @pytest.mark.parametrize(
     ("seconds", "expected"), [(PATIENCE, ["step", "step", "other"]), (0.0, ["other", "step", "step"])]
 )
-def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
+def test_long_run_yields_between_steps_when_its_time_slice_is_over(monkeypatch, seconds, expected):
     monkeypatch.setattr(fair_lock, "TIME_SLICE", seconds)
     order: list[str] = []
     begun, waits = threading.Event(), threading.Event()
@@ -43,7 +46,7 @@ def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
     assert order == expected
 
 
-def test_next_request_starts_only_after_the_cancelled_thread_has_ended():
+def test_next_request_starts_only_after_the_thread_of_a_cancelled_request_has_ended():
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 
@@ -75,7 +78,7 @@ def test_next_request_starts_only_after_the_cancelled_thread_has_ended():
     assert order == ["left", "other"]
 
 
-def test_run_error_is_reported_and_releases_the_turn():
+def test_run_that_raises_an_error_releases_its_turn():
     def wrong(between_steps: Callable[[], None]) -> None:
         raise KeyError
 
@@ -107,7 +110,7 @@ def test_all_long_runs_finish_even_with_fewer_threads_than_runs(monkeypatch):
     assert asyncio.run(all_at_once()) == [5] * 50
 
 
-def test_client_that_disconnects_twice_keeps_the_turn_until_its_thread_ends(monkeypatch):
+def test_run_cancelled_repeatedly_keeps_its_turn_until_its_thread_ends(monkeypatch):
     monkeypatch.setattr(fair_lock, "TIME_SLICE", 0.0)
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()

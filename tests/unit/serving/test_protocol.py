@@ -1,4 +1,4 @@
-"""Tests that requests and results survive the wire format, and invalid ones are rejected."""
+"""Tests that requests and results survive the wire format, and that invalid ones are rejected."""
 
 import json
 from contextlib import suppress
@@ -89,7 +89,7 @@ RUNS = st.one_of(
 
 
 def same(one: object, other: object) -> bool:
-    """Return whether two results have the same type and bitwise identical contents."""
+    """Return whether two results have the same types and equal values."""
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
     if is_dataclass(one):
@@ -166,7 +166,7 @@ def test_invalid_request_is_rejected(body):
         read_run(body)
 
 
-def test_contradictory_interventions_are_reported():
+def test_intervention_with_a_gate_out_of_range_is_rejected():
     with pytest.raises(InterventionError, match="gate"):
         read_run(changed(interventions={"gates": [[["cross", 0, 0], 7]]}))
 

@@ -32,7 +32,7 @@ def test_model_server_listens_on_an_ipv6_host(run_main):
 
 # 192.0.2.1 is reserved for documentation and belongs to no machine; ::g is not an IP address.
 @pytest.mark.parametrize("host", ["192.0.2.1", "::g"])
-def test_host_of_another_machine_gives_a_one_line_error(run_main, host):
+def test_host_that_is_not_an_address_of_this_machine_is_reported_in_one_line(run_main, host):
     done = run_main(main, "--host", host)
     assert done.returncode == 1 and done.stderr.startswith("error: cannot listen on ")
     assert done.stderr.endswith("): choose another --host or --port\n") and done.stderr.count("\n") == 1

@@ -42,7 +42,7 @@ def test_unfinished_run_loads_with_the_snapshots_taken_so_far(small_config, tmp_
     assert found.step == 4 and [snapshot.step for snapshot in found.snapshots] == [0, 3] and not found.finished
 
 
-def test_run_saved_with_few_models_has_weights_only_in_those_snapshots(small_run, tmp_path):
+def test_run_saved_with_three_models_has_weights_in_three_snapshots(small_run, tmp_path):
     path = tmp_path / "few.npz"
     save_run(small_run, path, models=3)
     found = load_run(path)
@@ -52,7 +52,7 @@ def test_run_saved_with_few_models_has_weights_only_in_those_snapshots(small_run
     assert [found.index_at(step) for step in (0, 2, 3, 11, 12, 99)] == [0, 0, 1, 3, 4, 4]
     with pytest.raises(ValueError, match="step 3 were not saved"):
         answer(found.config, found.snapshots[1], "abc")
-    # Saving the loaded run again gives the same run.
+    # Saving the loaded run again keeps the same weights.
     save_run(found, tmp_path / "again.npz")
     assert [each.step for each in load_run(tmp_path / "again.npz").snapshots if each.weights is not None] == [0, 6, 12]
 
@@ -71,7 +71,7 @@ def test_run_from_another_version_is_rejected(tmp_path, config):
     assert "from another version of Attention Atlas" in refused(tmp_path / "x.npz")
 
 
-def test_saved_modular_run_loads_with_its_spectra(tmp_path):
+def test_saved_modular_addition_run_loads_with_its_spectra(tmp_path):
     config = TaskConfig(task="modular", d_model=8, items=8, steps=2, snapshots=2)
     trainer = TaskTrainer(config)
     trainer.advance()

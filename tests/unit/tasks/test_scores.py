@@ -1,4 +1,4 @@
-"""Tests of head scores and training events, for attention with known results."""
+"""Tests of head scores, for attention with known scores, and of the events of a training run."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from transformer.tasks.scores import head_scores
 
 
 def one_hot(rows, width):
-    """Return attention [1, 1, 1, rows, width] with all weight of each row on one column."""
+    """Return attention [1, 1, 1, rows, width] in which row i has all its weight on column rows[i]."""
     return np.eye(width)[np.array(rows)][None, None, None]
 
 
@@ -39,16 +39,16 @@ def test_mirrored_attention_has_a_mirror_score_of_one():
     assert np.isnan(found["mirror"]["decoder"]), "masked attention cannot look at what is not written"
 
 
-def test_prefix_matching_attention_has_a_score_of_one():
-    # The decoder reads <s> a b c a b. With prefix matching, the second a attends to index 2, after the first a. In the
-    # encoder, each letter attends to the letter after its other occurrence; no letter follows the second b.
+def test_prefix_matching_attention_has_a_prefix_match_score_of_one():
+    # The decoder's queries are <s> a b c a. The second a attends to index 2, the token after the first a. In the
+    # encoder, a letter attends to the letter after its other occurrence; the first b has none, as the second b is last.
     found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
     assert found["prefix_match"]["encoder"] == 1 and found["prefix_match"]["decoder"] == 1
-    # The decoder reads <s> a b c a: in the source, the letter after a is at index 1 and 4, after b at 2, after c at 3.
+    # In the source, the letter after a is at indices 1 and 4, the letter after b at 2, and the letter after c at 3.
     assert found["prefix_match"]["cross"] == 1
 
 
-def test_entropy_of_uniform_attention_is_the_log_of_its_width():
+def test_entropy_of_uniform_attention_is_the_log_of_the_number_of_keys():
     even = {kind: np.full((1, 1, 2, 4, 4), 0.25) for kind in ("encoder", "decoder", "cross")}
     ids = np.array([[4, 5, 6, 3]])
     found = head_scores(even, ids, ids, [(3, 3)])
@@ -62,8 +62,8 @@ def test_event_is_placed_where_a_lasting_change_begins():
     assert first_above([0.1, np.nan, 0.9, np.nan], 0.7) is None
 
 
-def test_events_of_a_training_are_described_from_its_scores(small_run):
-    """In this invented training run, head 2 gets a mirror score at the third snapshot and keeps it."""
+def test_events_of_a_training_run_are_derived_from_its_scores(small_run):
+    """In this invented training run, the mirror score of head 2 becomes high at the third snapshot and stays high."""
 
     def changed(number, snapshot):
         scores = {name: {kind: np.zeros((1, 2)) for kind in kinds} for name, kinds in snapshot.scores.items()}

@@ -11,7 +11,7 @@ from transformer.tasks.trainer import TaskTrainer
 
 
 @pytest.mark.parametrize("modulus", [5, 53, 113])
-def test_spectrum_of_a_wave_is_zero_except_at_its_frequency(modulus):
+def test_spectrum_of_waves_is_zero_except_at_their_frequencies(modulus):
     numbers = np.arange(modulus)
     wave = 2 * np.pi * numbers / modulus
     # The columns are a cosine and a sine of frequency 2, a constant, which is not a wave, and a shifted sine of
@@ -26,13 +26,13 @@ def test_spectrum_of_a_wave_is_zero_except_at_its_frequency(modulus):
 
 
 def test_spectrum_matches_the_numpy_fourier_transform():
-    """numpy transforms each column at positive and negative frequencies, so the power of each pair is added."""
+    """numpy's transform has positive and negative frequencies, so the test adds the powers of each pair."""
     embedding = np.random.default_rng(0).normal(size=(53, 8))
     both = np.abs(np.fft.fft(embedding, axis=0)) ** 2 / 53
     expected = [np.sqrt((both[k] + both[53 - k]).sum()) for k in range(1, 27)]
     found = fourier_spectrum(embedding)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    # Parseval's theorem: the squares add up to the total variation, for any numbers.
+    # Parseval's theorem: the squares of the spectrum add up to the squared deviations of the embedding from its mean.
     np.testing.assert_allclose((found**2).sum(), ((embedding - embedding.mean(axis=0)) ** 2).sum(), rtol=1e-12)
 
 

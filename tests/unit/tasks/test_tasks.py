@@ -41,13 +41,13 @@ def test_randomly_drawn_items_can_be_parsed_and_are_within_the_limits(task):
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 @pytest.mark.parametrize("text", ["", "  ", "x" * 5_000, "Ünïcödé", "abcdefghijklmnop", "a", "1+", "+", "1+2+3", "a!"])
-def test_invalid_item_is_reported_in_one_sentence(task, text):
+def test_invalid_item_is_reported_in_one_short_line(task, text):
     with pytest.raises(TaskError) as caught:
         task.parse(text)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
 
 
-def test_pattern_task_repeats_no_letter_within_a_pattern():
+def test_pattern_that_repeats_a_letter_is_rejected():
     with pytest.raises(TaskError, match="must not repeat a letter"):
         task_named("pattern").parse("abca")
 
@@ -79,7 +79,7 @@ def test_modular_addition_lists_all_its_items():
 
 @pytest.mark.parametrize("name", ["addition", "addition-reversed"])
 def test_addition_task_gives_the_correct_sum(name):
-    """Compares sums with Python integers, including sums with every carry and sums with none."""
+    """Compares the task's sums with Python's; some have a carry in every digit, and some have none."""
     task, rng = task_named(name), np.random.default_rng(0)
     for first, second in [(0, 0), (999, 1), (555, 445), (123, 456), *rng.integers(1_000, size=(200, 2)).tolist()]:
         digits = task.write(task.parse(f"{first:03}+{second:03}").target)

@@ -132,8 +132,8 @@ def test_answer_of_any_snapshot_has_tokens_probabilities_and_attention(small_con
         answer(small_config, small_run.snapshots[0], "aßc")
 
 
-def test_attention_for_a_correct_answer_matches_the_snapshot(small_config, small_run):
-    """If the decoder reads the same tokens, both attention maps come from the same weights, up to float16 rounding."""
+def test_attention_recomputed_from_a_snapshot_matches_its_recorded_attention(small_config, small_run):
+    """The two differ only by rounding, because a snapshot stores weights and attention in float16."""
     snapshot = small_run.snapshots[-1]
     items = Items(task_named("copy"), small_config.seed)
     found = attention(model_at(small_config, snapshot), items, [small_run.item])
