@@ -29,7 +29,7 @@ def test_every_package_has_one_row_in_the_document():
 
 
 def test_every_module_has_a_docstring():
-    """The first lines of the docstrings replace a list of all files in the document."""
+    """The document does not list every file, because the first line of a docstring describes the module."""
     silent = [
         path.relative_to(ROOT).as_posix()
         for folder in ("transformer", "attention_atlas", "pages")

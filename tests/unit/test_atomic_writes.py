@@ -15,7 +15,7 @@ from transformer.files.atomic_writes import atomic_file, check_output, write_tex
 
 @pytest.fixture
 def files(tmp_path, model_folder, tokenizer):
-    """Write input files, and return the arguments of each command by name."""
+    """Write input files, and return each command's main function and arguments, by the command's name."""
     (tmp_path / "pairs.tsv").write_text("".join(f"the dog {n}\tder Hund {n}\n" for n in range(40)), encoding="utf-8")
     (tmp_path / "dev.tsv").write_text("a cat\teine Katze\n", encoding="utf-8")
     (tmp_path / "given").mkdir()
@@ -112,14 +112,14 @@ def test_full_disk_error_names_the_file(files, tmp_path, run_main, name, room, f
     assert not list(tmp_path.rglob("*.unfinished"))
 
 
-def test_write_that_failed_on_a_full_disk_succeeds_after_freeing_space(files, run_main):
+def test_write_that_failed_on_a_full_disk_succeeds_once_there_is_space(files, run_main):
     main, *arguments = files["average"]
     with full_disk(50_000):
         assert run_main(main, *arguments).returncode == 1
     assert run_main(main, *arguments).returncode == 0
 
 
-def test_old_file_survives_any_failure_while_writing_the_new_one(tmp_path):
+def test_old_file_survives_an_error_while_the_new_one_is_written(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     with pytest.raises(ZeroDivisionError), atomic_file(path) as file:

@@ -30,14 +30,14 @@ from transformer.text.languages import language, write_languages
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path, model_folder):
-    """The folder models/en-ar inside the folder from which the app is started."""
+    """Create the model folder models/en-ar in the folder from which the app is started."""
     monkeypatch.chdir(tmp_path)
     path = shutil.copytree(model_folder, tmp_path / "models" / "en-ar")
     write_languages(path, Languages(language("en"), language("ar")))
     return path
 
 
-def test_shipped_model_is_listed_without_folders(monkeypatch, tmp_path):
+def test_shipped_model_is_listed_even_without_a_models_folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     (only,) = model_folders().values()
@@ -68,7 +68,9 @@ def test_only_complete_lines_at_the_start_of_a_corpus_are_read(folder, shift):
     assert 300 < len(found) < 1000 and list(found) == lines[: len(found)]
 
 
-def test_language_models_and_translators_are_listed_in_the_same_order(monkeypatch, tmp_path, tiny_language_model):
+def test_language_models_are_listed_after_the_shipped_one_and_each_name_only_once(
+    monkeypatch, tmp_path, tiny_language_model
+):
     monkeypatch.chdir(tmp_path)
     for path in ("models/b", "models/a", f"models/{SHIPPED_LANGUAGE_MODEL}", "elsewhere/c", "elsewhere/b"):
         shutil.copytree(tiny_language_model, tmp_path / path)
@@ -189,7 +191,7 @@ def test_unknown_model_name_is_reported(monkeypatch, tmp_path):
         model_folder("xx-yy")
 
 
-def test_model_that_exceeds_memory_is_rejected_with_both_sizes(tmp_path):
+def test_error_about_a_model_that_exceeds_memory_gives_both_sizes(tmp_path):
     save_file({"a": torch.zeros(1000, 1000).half(), "b": torch.zeros(10)}, tmp_path / "weights", {"format": "pt"})
     assert memory_needed(tmp_path / "weights") == 10_000_140
     assert memory_needed(tmp_path) == memory_needed(tmp_path / "none") == 0
@@ -214,7 +216,7 @@ def test_free_memory_is_read_from_the_machine_and_its_container(tmp_path):
 
 
 def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
-    """The file gets another tensor of one terabyte, as a hole in a sparse file."""
+    """The extra tensor of one terabyte takes no disk space, because the weight file is sparse."""
     path, extra = folder / "model.safetensors", 2**40
     whole = path.read_bytes()
     size = struct.unpack("<Q", whole[:8])[0]
@@ -231,7 +233,7 @@ def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
 @pytest.mark.parametrize(
     "shape", [[10**400, 1.5], [2**49], [9] * 400_000, [-1, -1], [True], {"1": 2}, None], ids=range(7)
 )
-def test_weight_file_with_an_impossible_shape_is_rejected(folder, shape):
+def test_weight_file_with_an_impossible_tensor_shape_is_rejected(folder, shape):
     header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
     with pytest.raises(CheckpointError, match=r"en-ar/model\.safetensors is damaged: a tensor has an impossible shape"):

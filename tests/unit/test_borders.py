@@ -58,7 +58,7 @@ def test_user_interface_does_not_use_tensors():
     screen = [*files("pages"), ROOT / "app.py"]
     assert len(screen) > 1 and offenders(screen, of_packages("torch")) == {}
     tensors = "transformer.model", "transformer.decoding"
-    # These modules contain only numbers and names, so the user interface may import them.
+    # The user interface may import these modules, because their functions neither take nor return tensors.
     plain = {
         "transformer.decoding.texts",
         *(
@@ -111,7 +111,7 @@ NO_TORCH = (
 )
 
 
-# Modules to import in this order, and the libraries that must not be loaded by then.
+# Modules to import in this order, each with the libraries that must not be loaded afterwards.
 LOADED_WITHOUT = (
     # Importing the library itself is cheap.
     ("transformer", ("torch", "numpy", "sentencepiece")),
@@ -124,7 +124,7 @@ LOADED_WITHOUT = (
 
 
 def test_libraries_are_imported_only_when_needed():
-    """Runs in a fresh interpreter, because this one has loaded every library."""
+    """Runs in a fresh interpreter, because the one that runs the tests has loaded every library."""
     code = f"""
 import sys
 for name, libraries in {LOADED_WITHOUT!r}:
@@ -162,7 +162,7 @@ def test_every_table_uses_our_own_save_button():
     assert settings["client"]["disableDataExport"]
 
 
-def test_every_csv_is_written_by_one_function():
+def test_every_csv_file_is_written_by_the_same_function():
     """`csv_text` escapes user text that a spreadsheet would read as a formula; `exports.js` does the same in the
     browser.
     """
@@ -181,7 +181,7 @@ def test_every_csv_is_written_by_one_function():
 
 # This package imports third-party models; its modules read file formats that no other module reads.
 INTEROP = ROOT / "transformer" / "interop"
-# This file reads weights and settings from folders that other programs wrote, within limits.
+# This file reads the weights and settings in folders that other programs wrote, with size limits.
 HUGGINGFACE_FILES = ROOT / "transformer" / "checkpoints" / "huggingface_files.py"
 COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 
@@ -200,7 +200,7 @@ def test_no_module_unpickles_data():
 
 
 def test_only_the_import_command_reads_third_party_models():
-    """Pages load only the output of the import command or a GPT-2, and use no network."""
+    """Of third-party models, pages load only GPT-2 and the output of the import command. Pages use no network."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         if path.parent != INTEROP and path != COMMAND:
             read = {name for name in imported(path) if name.startswith("transformer.interop")}
@@ -209,9 +209,9 @@ def test_only_the_import_command_reads_third_party_models():
             assert "huggingface_hub" not in {name.split(".")[0] for name in imported(path)}, path.name
 
 
-def test_only_the_model_server_and_a_cluster_need_ray():
-    """Checks the source; another test checks loaded modules. One file configures Ray, and must be imported before the
-    rest of Ray.
+def test_only_the_modules_for_the_model_server_and_the_cluster_import_ray():
+    """Checks the source; another test checks which modules are loaded. One file configures Ray, and must be imported
+    before the rest of Ray.
     """
     server, cluster = (ROOT / "transformer" / "serving" / name for name in ("server.py", "ray_cluster.py"))
     assert "ray" in imported(cluster)
@@ -226,10 +226,10 @@ def test_only_the_model_server_and_a_cluster_need_ray():
         assert path.stem == "serve" or "transformer.serving.server" not in set(imported(path)), path
 
 
-# Lessons show figures of all pages, and the scripts of two other pages use the subject from Language model.
+# Lessons show figures of all pages, and the choice of subject in Language model uses modules of two other pages.
 ABOVE_OTHER_PAGES = {"language_model", "lessons"}
 # Layers from the bottom up: packages and single files of the library, then of pages/ui. A module imports only from
-# lower layers and its own package. A `__main__` belongs to the commands, in whichever package it is.
+# lower layers and its own package. A `__main__` counts as one of the commands, whatever its package.
 FLOORS = {
     "transformer": [
         {"errors", "generation"},
@@ -291,7 +291,7 @@ def test_modules_import_only_from_lower_layers(package):
 
 
 def test_only_three_modules_import_the_lecture_parameters():
-    """Pages name their main figure; one module decides how lecture mode shows it alone."""
+    """Pages only name their main figure; one module decides how lecture mode shows this figure on its own."""
     knowing = {str(path.relative_to(ROOT)) for path in files("pages") if "pages.ui.params.lecture" in imported(path)}
     assert knowing == {"pages/ui/layout/roles.py", "pages/ui/lecture/bar.py", "pages/ui/params/state.py"}
 

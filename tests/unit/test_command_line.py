@@ -22,7 +22,7 @@ def command(*arguments):
 
 
 @pytest.mark.thorough
-def test_command_translates_and_writes_the_trace(model_folder, small_translator, tmp_path):
+def test_translate_command_prints_the_translation_and_writes_the_trace(model_folder, small_translator, tmp_path):
     path = tmp_path / "dream.npz"
     done = command("translate", "I have a dream.", "--model", model_folder, "--device", "cpu", "--trace", path)
     assert done.returncode == 0 and done.stderr == ""
@@ -142,12 +142,12 @@ def test_translate_command_resamples_heads_like_the_library(folder_with_means, t
     ],
     ids=" ".join,
 )
-def test_invalid_resampling_draw_is_reported_in_one_line(folder_with_means, run_main, arguments):
+def test_invalid_resampling_options_are_reported_in_one_line(folder_with_means, run_main, arguments):
     done = run_main(main, "translate", "A dog.", "--model", folder_with_means, *arguments)
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
-def test_info_command_lists_every_part_of_the_model(model_folder, small_translator, run_main):
+def test_info_command_lists_the_parts_of_the_model_and_its_parameter_count(model_folder, small_translator, run_main):
     done = run_main(main, "info", "--model", model_folder)
     assert "multi-head cross-attention" in done.stdout and f"{small_translator.parameters:,}" in done.stdout
 

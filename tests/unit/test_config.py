@@ -62,7 +62,7 @@ def test_head_width_is_the_model_width_divided_by_the_number_of_heads():
         ({"tied_embeddings": "all", "target_vocabulary": 12}, "source_vocabulary is 11, target_vocabulary is 12"),
     ],
 )
-def test_contradictory_values_are_reported(change, message):
+def test_invalid_or_contradictory_values_are_reported(change, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig(**{**SMALL, **change})
 

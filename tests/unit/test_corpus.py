@@ -50,7 +50,7 @@ def small_chunks():
 
 @pytest.fixture(scope="module")
 def whole(small_translator, sentences, tmp_path_factory, small_chunks):
-    """Return the result of measuring the whole file in one process; a second call must return the cached result."""
+    """Return the measurement of the whole file in one process; a second call must not measure again."""
     folder = tmp_path_factory.mktemp("whole")
     file, state = written(sentences, folder), folder / "state"
     found = measure_corpus(small_translator, file, state)
@@ -113,7 +113,7 @@ def test_worker_that_cannot_load_the_model_reports_the_reason(model_folder, tmp_
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["kill", "terminate"])
-def test_processes_end_with_their_parent(model_folder, tmp_path, how):
+def test_worker_processes_end_with_their_parent(model_folder, tmp_path, how):
     file = written(["I have a dream"] * 20_000, tmp_path)
     command = [
         sys.executable,
@@ -160,7 +160,7 @@ def test_measurement_resumes_after_a_process_was_killed(model_folder, file, whol
     assert_same(measure_corpus(translator, file, state), whole, atol=1e-6)
 
 
-def test_resuming_a_longer_file_takes_no_more_memory(small_translator, tmp_path):
+def test_resumed_measurement_does_not_hold_the_whole_file_in_memory(small_translator, tmp_path):
     path, state = tmp_path / "sentences.txt", tmp_path / "state"
     lines = [f"{number} {'dog ' * 500}".strip() for number in range(5_000)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -192,12 +192,12 @@ def until(condition):
         time.sleep(0.05)
 
 
-def test_unreadable_sentences_are_skipped(small_translator, sentences):
+def test_too_long_sentences_are_skipped(small_translator, sentences):
     found = measure_part(small_translator, [*sentences[:4], "dream " * 5_000])
     assert_same(found, measure_part(small_translator, sentences[:4]) + corpus.PartMetrics(0, 1, {}))
 
 
-def test_saved_state_of_another_computation_is_rejected(small_translator, file, tmp_path):
+def test_saved_state_of_other_sentences_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
 
     def stop(read, part):
@@ -217,7 +217,7 @@ def test_saved_state_of_another_model_is_rejected(small_translator, file, tmp_pa
         measure_corpus(small_translator, file, state)
 
 
-def test_file_without_sentences_creates_no_state_file(small_translator, tmp_path):
+def test_file_without_readable_sentences_leaves_no_state_behind(small_translator, tmp_path):
     path, state = tmp_path / "long.txt", tmp_path / "state"
     path.write_text("dog " * 500, encoding="utf-8")
     with pytest.raises(ValueError, match="no sentence that the model can read"):

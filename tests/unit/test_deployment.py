@@ -102,7 +102,7 @@ def free_ports(count: int) -> list[int]:
 
 @pytest.fixture
 def behind_nginx(tmp_path):
-    """Run nginx with the project's settings except for the ports, in front of a stand-in app process."""
+    """Run nginx with the project's settings, except for ports and cache folders, in front of a stand-in app process."""
     app = ThreadingHTTPServer(("127.0.0.1", 0), Process)
     front, packing = free_ports(2)
     ours = read("nginx.conf").replace("listen 80;", f"listen 127.0.0.1:{front};")
@@ -133,7 +133,7 @@ def behind_nginx(tmp_path):
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
 @pytest.mark.parametrize("path", ["/", "/static/js/index.js", "/gone", "/static/gone.js"])
-def test_nginx_sends_security_headers_with_every_answer(behind_nginx, path):
+def test_nginx_sends_security_headers_with_every_response(behind_nginx, path):
     """Covers a missing file (404), and a cached file, which has no cookie because all users share it."""
     line = HTTPConnection(behind_nginx, timeout=60)
     line.request("GET", path)
@@ -156,7 +156,7 @@ def test_nginx_rejects_large_requests(behind_nginx):
     line.close()
 
 
-def test_deployment_document_lists_the_headers_that_nginx_sends():
+def test_security_document_lists_the_headers_that_nginx_sends():
     document = (APP / "docs" / "security.md").read_text(encoding="utf-8")
     for name, value in SAID.items():
         assert f"`{name}: {value}`" in document

@@ -15,7 +15,7 @@ DOCUMENT = "<!DOCTYPE html><html><head><title>Streamlit</title></head><body><div
 
 
 def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[str, str], str]:
-    """Return status, headers and body of a small server's response, with the server at the base path `under`."""
+    """Return the status, headers and body of a response from a small server with the base path `under`."""
 
     async def document(request):
         return HTMLResponse(DOCUMENT, headers={"ETag": "of Streamlit's file"})
@@ -48,7 +48,7 @@ def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[s
 
 
 @pytest.mark.parametrize("path", ["/", "/decoding"])
-def test_html_document_names_the_page_before_the_script_runs(path):
+def test_html_document_shows_the_app_title_before_the_script_runs(path):
     status, head, body = ask(path)
     assert status == 200 and int(head["content-length"]) == len(body.encode())
     assert "etag" not in head, "it changes while the server gets warm"
@@ -57,7 +57,7 @@ def test_html_document_names_the_page_before_the_script_runs(path):
 
 
 def test_html_document_of_the_installed_streamlit_has_each_marker_once():
-    """Each marker that the app replaces occurs exactly once in the installed version's document."""
+    """The app replaces these markers in the document."""
     with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
         original = file.read()
     for mark in ("<head>", "<title>Streamlit</title>", 'href="./favicon.png"', "<body>"):

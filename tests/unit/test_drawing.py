@@ -1,4 +1,4 @@
-"""Tests of attention shown outside the app: a single call, a single offline file, and BertViz's calls."""
+"""Tests of attention shown outside the app: with a single call, in a single offline file, and with BertViz's calls."""
 
 import base64
 import json
@@ -75,7 +75,7 @@ def test_picture_contains_the_weights_and_labels(tmp_path):
     ("given", "says"),
     [({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no choice colour")],
 )
-def test_nonexistent_layer_head_or_kind_is_rejected(given, says):
+def test_nonexistent_attention_kind_layer_or_option_is_rejected(given, says):
     with pytest.raises(AttentionError, match=says):
         Drawing(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), **given)
 
@@ -89,7 +89,7 @@ def test_nonexistent_layer_head_or_kind_is_rejected(given, says):
         ({"attention": causal(), "tokens": TOKENS, "save": "head.png"}, "head.png"),
     ],
 )
-def test_missing_arguments_are_named_in_the_error(given, says):
+def test_missing_or_invalid_arguments_are_named_in_the_error(given, says):
     with pytest.raises(AttentionError, match=says):
         attention_atlas.show(**given)
 
@@ -108,8 +108,8 @@ def tiny(name, config, **settings):
 
 
 def test_bertviz_calls_for_bert_show_the_requested_layer_and_heads():
-    """Repeats the calls in head_view_bert.ipynb and model_view_bert.ipynb, for two sentences and the index where the
-    second one starts.
+    """Repeats the calls in BertViz's head_view_bert.ipynb and model_view_bert.ipynb, for two sentences. The second
+    sentence starts at index 5.
     """
     model = tiny(
         "BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4, intermediate_size=16
@@ -196,7 +196,7 @@ def test_widget_shows_the_last_layer_of_an_attention_kind_with_fewer_layers():
 
 
 def test_showing_arrays_needs_only_numpy(tmp_path):
-    """The test makes every other library look uninstalled."""
+    """The test makes the other libraries look uninstalled."""
     code = f"""
 import sys
 for name in ("torch", "scipy", "sentencepiece", "safetensors", "streamlit", "pandas", "msgspec", "anywidget"):

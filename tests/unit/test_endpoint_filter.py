@@ -35,7 +35,7 @@ WATCHED = """
 import runpy, socket, sys
 notes = open(sys.argv.pop(1), "a", buffering=1)
 def note(event, arguments):
-    # A UDP socket that is connected has sent nothing: Streamlit asks so which address this machine has itself.
+    # Connecting a UDP socket sends nothing; Streamlit does so to find this machine's own address.
     if event in ("socket.connect", "socket.bind", "socket.sendto") and arguments[0].family != socket.AF_UNIX:
         if event != "socket.connect" or arguments[0].type == socket.SOCK_STREAM:
             print(event, arguments[1][0], file=notes)
@@ -49,7 +49,7 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 @contextmanager
 def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[int]:
-    """Run a server with `python` and return its port."""
+    """Run a server in a Python process, and yield its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -79,7 +79,7 @@ def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[
     ids=["one process", "two processes"],
 )
 def port(request):
-    """The port of a server started as the README says."""
+    """Yield the port of a server that is started as the README says."""
     with serving("-m", *request.param) as port:
         yield port
 
@@ -113,8 +113,8 @@ def test_session_opens_only_for_host_names_of_this_machine(port):
     [pytest.param(("streamlit", "run", "app.py"), marks=pytest.mark.thorough), ("attention_atlas",)],
     ids=" ".join,
 )
-def test_no_other_machine_is_contacted_before_the_first_user(tmp_path, command):
-    """Streamlit once looked up its public IP address whenever a page of another site tried to connect."""
+def test_server_contacts_no_other_machine_at_startup_or_when_other_sites_connect(tmp_path, command):
+    """Streamlit once looked up the server's public IP address whenever a page of another site tried to connect."""
     notes = tmp_path / "notes"
     with serving("-c", WATCHED, str(notes), *command) as port:
         for origin in ("http://evil.example", "https://evil.example:8501", "http://192.0.2.1", "null"):
@@ -151,7 +151,7 @@ def test_connection_to_any_address_but_loopback_fails(port):
     ],
 )
 def test_server_does_not_serve_project_files(port, path):
-    """All other paths give Streamlit's page or an error, because the app's content is sent only through a session."""
+    """These paths give Streamlit's page or an error, because the app's content is sent only through a session."""
     status, body = answer(port, "GET", path)
     assert status in (400, 403, 404, 405) or b'<div id="root">' in body, (status, body[:200])
     assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
@@ -203,7 +203,7 @@ def test_server_answers_only_messages_that_a_page_needs(tmp_path):
             operation("file", deferred_file={}),
         ):
             line.send(message.SerializeToString())
-        # The server answers these two messages after all earlier ones.
+        # The server handles messages in order, so the response to the last one comes after all other responses.
         said = heard(line, "backend_operation_response")
     assert [answer.WhichOneof("type") for answer in said] == ["heartbeat_ack", "backend_operation_response"]
     assert said[-1].backend_operation_response.request_id == "file"
@@ -212,7 +212,7 @@ def test_server_answers_only_messages_that_a_page_needs(tmp_path):
 
 @pytest.mark.thorough
 def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
-    """Each of these messages once logged a traceback; a text message logged fifty lines."""
+    """Each of these messages once made the server log a traceback, or fifty lines for a text message."""
     with (tmp_path / "log").open("w+") as log:
         with serving("-m", "streamlit", "run", "app.py", log=log) as port:
             for nonsense in "text", "", b"\xff", BackMsg(rerun_script=ClientState()).SerializeToString()[:-1] + b"\xff":
@@ -239,7 +239,7 @@ def test_metrics_endpoint_does_not_publish_the_number_of_users(port):
 
 
 def test_no_client_can_upload_a_file(port):
-    """Covers a client with a session and its token."""
+    """Covers a client that has a session and an XSRF token."""
     with stream(port) as line:
         line.send(BackMsg(rerun_script=ClientState()).SerializeToString())
         answered = heard(line, "new_session")[-1]

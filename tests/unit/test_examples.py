@@ -37,7 +37,7 @@ PRINTED = {
     [path if path.stem == "browser" else pytest.param(path, marks=pytest.mark.thorough) for path in NOTEBOOKS],
     ids=lambda path: path.name,
 )
-def test_every_notebook_cell_runs_and_prints_the_expected_text(notebook, capsys, tmp_path, monkeypatch):
+def test_every_notebook_runs_and_prints_the_expected_text(notebook, capsys, tmp_path, monkeypatch):
     """All cells run in one namespace, as in a kernel; only the display of a cell's last value is missing."""
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -1,4 +1,4 @@
-"""Tests of attention from other programs: every accepted shape, and the message about an invalid one."""
+"""Tests of attention from other programs: every accepted format, and the message about invalid attention."""
 
 import io
 import json
@@ -31,7 +31,7 @@ CROSS = random_rows(LAYERS, HEADS, 5, 4)
 
 
 class Jax:
-    """An array that numpy can read only through its array protocol, like jax's arrays."""
+    """An array that numpy can read only through the `__array__` method, like JAX's arrays."""
 
     def __init__(self, array):
         self.array = array
@@ -105,7 +105,7 @@ def test_first_generation_step_contains_the_prompt():
 
 
 @pytest.mark.parametrize("left", [True, False])
-def test_padding_of_foreign_attention_is_removed(left):
+def test_padding_in_foreign_attention_is_removed(left):
     pad = (2, 0) if left else (0, 2)
     padded = np.pad(ENCODER, [(0, 0), (0, 0), pad, pad])[:, None].repeat(2, axis=1)
     mask = np.pad(np.ones((2, 4), int), [(0, 0), pad])
@@ -151,7 +151,7 @@ def test_invalid_attention_is_reported_in_one_sentence(case):
     assert says in str(error.value) and str(error.value).endswith(".")
 
 
-def test_heads_are_not_named_after_rare_tokens_without_token_ids():
+def test_without_token_ids_no_head_is_named_after_rare_tokens():
     """Without ids, every token would count as the rarest."""
     trace = Trace.from_attention(encoder=np.full((1, 1, 4, 4), 0.25), source_tokens=SOURCE)
     metrics = head_metrics(trace, "encoder", None)
@@ -192,7 +192,7 @@ def test_word_boundaries_are_found_from_token_spelling(spelling):
 
 
 def test_character_offsets_locate_words_that_token_text_cannot():
-    """With a lower-casing vocabulary, token text differs from the typed text."""
+    """The tokens of a lower-casing tokenizer differ from the typed text."""
     text, tokens = tokens_of(
         ["[CLS]", "ele", "##ve", "!", "[SEP]"], text="Élève !", offsets=[(0, 0), (0, 3), (3, 5), (6, 7), (0, 0)]
     )

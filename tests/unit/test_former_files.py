@@ -1,4 +1,4 @@
-"""Tests that files, names and URLs of the first releases are still valid. Version 4d2b19a wrote the files in
+"""Tests that files, names and URLs from the first releases are still valid. Commit 4d2b19a wrote the files in
 tests/unit/former.
 """
 

@@ -1,4 +1,4 @@
-"""Tests that a hook at any site of the model reads and replaces the values with which the model continues."""
+"""Tests that a hook at any site receives the model's values, and that the model continues with the returned values."""
 
 from collections import defaultdict
 
@@ -33,7 +33,7 @@ def shown(trace, site):
     return list(stream[first:1] if name == "embedding" else stream[first::parts])
 
 
-def test_hook_receives_each_layer_in_the_documented_shape(small_translator):
+def test_hook_receives_the_values_of_each_layer_in_the_documented_shape(small_translator):
     seen = defaultdict(list)
     keep = {site: lambda x, layer, start, site=site: seen[site].append((x, layer, start)) for site in SITES}
     trace = small_translator.trace(TEXT, TARGET, details=True, hooks=keep)
@@ -91,7 +91,7 @@ def test_hook_receives_values_after_interventions(small_translator):
 
 
 def test_hooks_apply_to_every_decoding_step(small_translator):
-    """Each decoding step calls the hook with one more position; the pass for the trace has all positions at once."""
+    """Each decoding step calls the hook with one new position; the pass for the trace, with all positions at once."""
     starts = []
 
     def prefer(logits, layer, start):
@@ -144,7 +144,7 @@ def test_activations_are_the_values_at_all_sites(small_translator, target):
     assert found["decoder.logits"].shape == lengths
 
 
-def test_activations_of_one_layer_have_no_axis_for_layers(small_translator):
+def test_activations_of_one_layer_have_no_layer_axis(small_translator):
     found = small_translator.activations(TEXT, ["cross.scores", "cross.scores.1", "encoder.residual.0"], TARGET)
     np.testing.assert_array_equal(found["cross.scores.1"], found["cross.scores"][1])
     assert found["encoder.residual.0"].ndim == 2
@@ -177,7 +177,7 @@ def test_sublayer_reads_the_stream_and_adds_its_output(shaped_translator, stack,
         torch.testing.assert_close(written, read + y if pre else norm(read + y))
 
 
-def test_hidden_layer_is_the_activation_of_its_input(small_translator):
+def test_hidden_layer_is_the_activation_function_of_the_pre_activation(small_translator):
     names = "encoder.feed_forward_pre_activation", "encoder.feed_forward_hidden"
     before, after = small_translator.activations(TEXT, names, TARGET).values()
     np.testing.assert_array_equal(after, np.maximum(before, 0))
@@ -204,13 +204,13 @@ def test_gradients_have_the_shapes_of_the_activations(small_translator):
     assert all(found[name].shape == activations[name].shape for name in names)
 
 
-def test_gradient_of_a_number_is_zero_where_the_number_does_not_depend(small_translator):
+def test_gradient_is_zero_at_positions_on_which_the_number_does_not_depend(small_translator):
     """The logits of the second token depend on the decoder's input only up to that token."""
     found = small_translator.gradients(TEXT, ["decoder.embedding"], lambda logits: logits[1].max(), TARGET)
     assert found["decoder.embedding"][:2].all() and not found["decoder.embedding"][2:].any()
 
 
-def test_gradients_are_separate_if_a_hook_returns_one_tensor_in_every_layer(small_translator):
+def test_gradients_are_separate_if_a_hook_returns_the_same_tensor_in_every_layer(small_translator):
     value = torch.zeros(())
     hooks = {"encoder.feed_forward": lambda x, layer, start: value.expand(x.shape)}
     found = small_translator.gradients(TEXT, ["encoder.feed_forward"], target=TARGET, hooks=hooks)

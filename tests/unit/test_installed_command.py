@@ -1,4 +1,4 @@
-"""Tests of the command `attention-atlas`, without an installation."""
+"""Tests of the command `attention-atlas` without installing it."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ def call(monkeypatch, *arguments):
     command_line.main()
 
 
-def test_installed_command_offers_every_library_command():
+def test_attention_atlas_command_offers_every_library_command():
     for module in (translate, train, measure):
         (names,) = re.findall(r"{(.*)}", module.parser("").format_usage())
         own = module.__name__.rpartition(".")[2]
@@ -41,7 +41,7 @@ def test_help_lists_all_commands(monkeypatch, capsys):
     assert all(name in listed for name in ("app", *command_line.COMMANDS))
 
 
-def test_installed_info_command_prints_the_parameter_count(monkeypatch, capsys, model_folder, small_translator):
+def test_info_command_prints_the_parameter_count(monkeypatch, capsys, model_folder, small_translator):
     call(monkeypatch, "info", "--model", str(model_folder))
     assert f"{small_translator.parameters:,}" in capsys.readouterr().out
 

@@ -32,7 +32,7 @@ from transformer.values.kinds import KINDS
 
 TEXT = "The old man reads a book."
 TARGET = "Der alte Mann liest ein Buch."
-# The first sentence is TEXT itself, from which nothing is drawn.
+# The first sentence is TEXT itself, so resampling draws only from the other sentences.
 OTHERS = (TEXT, "I have a dream.", "She gave the book to her brother yesterday.", "A dog.")
 HEADS = [("encoder", 0, 1), ("decoder", 1, 2), ("cross", 0, 0)]
 CHANGES = {
@@ -51,7 +51,7 @@ CHANGES = {
         }
     ),
     "hidden": Interventions(hidden_source=[1, 2], hidden_target=[2]),
-    # Edits as the page makes them: a two-token word in every head, uniform attention, and an erased word.
+    # Edits like those made on the page: attention to a two-token word in every head, uniform rows, and an erased word.
     "edits": Interventions(
         attention={
             (kind, layer, head, row): {0: 0.25, 1: 0.25} if row < 4 else dict.fromkeys(range(4), 0.25)
@@ -73,7 +73,7 @@ def means_of(translator):
 
 
 def replacements(translator, text=TEXT):
-    """Return the replacements of head outputs for one source text."""
+    """Return the replacements for head outputs, given one source text."""
     return HeadReplacements(translator._model, translator.means, translator.tokenizer.encode_ids(text))
 
 
@@ -122,7 +122,7 @@ def test_equal_interventions_compare_equal():
         ({"hidden_source": [-1]}, "is negative"),
     ],
 )
-def test_contradictory_intervention_is_reported(changes, message):
+def test_invalid_intervention_is_reported(changes, message):
     with pytest.raises(InterventionError, match=message):
         Interventions(**changes)
 
@@ -186,8 +186,8 @@ def test_interventions_give_equal_results_with_fused_attention(translator, name)
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-5)
 
 
-# Every intervention with one decoding method, and one intervention with every method; `pytest -m thorough` covers all
-# pairs.
+# A plain run tests every intervention with one decoding method, and one intervention with every method. `pytest -m
+# thorough` tests the other pairs.
 @pytest.mark.parametrize(
     ("method", "name"),
     [
@@ -245,7 +245,7 @@ def test_run_without_interventions_is_unaffected_by_earlier_interventions(transl
         same_bits(translator.trace(TEXT, TARGET, details=True), before)
 
 
-def test_batch_row_without_interventions_is_bitwise_identical(translator):
+def test_batch_row_without_interventions_stays_bitwise_unchanged(translator):
     variants = [AS_TRAINED, CHANGES["zero"], CHANGES["uniform"], CHANGES["mean"]]
     edits = edits_of(variants, translator.config, replacements(translator))
     kind, layer, _ = HEADS[0]
@@ -288,7 +288,7 @@ def test_uniform_row_attends_equally_to_all_visible_tokens(translator):
     np.testing.assert_allclose(alone.decoder[1, 2], 0.25 * plain.decoder[1, 2] + 0.75 * even, atol=1e-6)
 
 
-def test_hidden_tokens_attend_only_to_themselves(translator):
+def test_hidden_tokens_receive_attention_only_from_themselves(translator):
     trace = translator.trace(TEXT, TARGET, interventions=CHANGES["hidden"])
     seen = trace.encoder[..., [1, 2]].copy()
     seen[:, :, 1, 0] = seen[:, :, 2, 1] = 0
@@ -332,7 +332,7 @@ def test_threads_with_different_interventions_are_independent(small_translator):
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_switching_off_a_head_matches_zeroing_its_output_projection(translator, head):
+def test_switching_a_head_off_matches_zeroing_its_part_of_the_output_projection(translator, head):
     """A head is not one block of the sublayer's output, because the output projection mixes all heads."""
     changed = build(translator.config).eval().requires_grad_(False)
     changed.load_state_dict(translator._model.state_dict())

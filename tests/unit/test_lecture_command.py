@@ -1,4 +1,4 @@
-"""Tests that only this machine can reach the app, or with --lecture all machines in the lecture hall."""
+"""Tests that only this machine can reach the app, unless --lecture opens it to the lecture hall's network."""
 
 import socket
 import tomllib
@@ -66,12 +66,12 @@ def test_invalid_lecture_address_is_rejected(address):
 
 
 @pytest.mark.parametrize("address", ["localhost", "127.0.0.1", "127.1.2.3", "0.0.0.0"])
-def test_loopback_address_is_rejected(address):
+def test_address_that_other_machines_cannot_reach_is_rejected(address):
     with pytest.raises(SystemExit, match="cannot be reached from other machines"):
         hall.lecture_options(["--lecture", address])
 
 
-def test_valid_lecture_address_causes_no_message(capsys):
+def test_valid_lecture_address_causes_no_warning(capsys):
     assert hall.lecture_options(["--lecture", "atlas.school-1.example"])[1] == "http://atlas.school-1.example:8501"
     own = hall.own_address()
     if own is not None:
@@ -98,7 +98,7 @@ def test_lecture_uses_the_port_from_the_environment(monkeypatch):
     assert "--server.port=8600" in options and address == "http://10.1.2.3:8600"
 
 
-def test_ip_address_of_this_machine_is_found_without_sending_a_packet(monkeypatch, capsys):
+def test_lecture_without_an_address_uses_the_ip_address_of_this_machine(monkeypatch, capsys):
     address = hall.own_address()
     if address is not None:
         socket.inet_aton(address)

@@ -43,8 +43,8 @@ def test_installation_contains_the_licences_of_all_its_parts():
 
 
 REQUIREMENTS = ("requirements.txt", "requirements-serve.txt", "tests/requirements.txt", "benchmarks/requirements.txt")
-# For each package, the first version without a vulnerability known in November 2026, and the last of these
-# vulnerabilities.
+# For each package, the first version without a vulnerability known in November 2026, and vulnerabilities of the
+# versions before it.
 SAFE = {
     "pillow": ("13", "CVE-2026-59200 and four more in 12.2; packagers name more in 12.3"),
     "protobuf": ("6.33.5", "CVE-2026-0994"),

@@ -15,7 +15,7 @@ import pytest
 from pages.ui.params.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
-# Starts a comment in the examples below, so that the linter does not check the example as a comment of this file.
+# Starts the comments in the examples below, so that the linter does not check them as comments of this file.
 HASH = "#"
 LONGEST = 25
 # Words that only this project uses in a special sense, and the usual word for each.
@@ -167,7 +167,7 @@ def faults_of_document(source: str) -> Iterator[str]:
 
 
 READERS = {".py": faults_of_python, ".js": faults_of_javascript, ".md": faults_of_document}
-# Linters of texts on the screen and in the terminal, by file suffix.
+# Linters for texts on the screen and in the terminal, by file suffix.
 ON_SCREEN = {".py": faults_of_strings, ".js": faults_of_script_strings, ".toml": faults_of_texts}
 
 

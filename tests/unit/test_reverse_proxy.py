@@ -98,7 +98,7 @@ def test_plain_http_connection_carries_only_one_request(method, fields):
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\r\n", b"\n\r\n"], ids=repr)
-def test_request_with_ambiguous_line_ends_is_rejected(end):
+def test_request_with_ambiguous_line_endings_is_rejected(end):
     async def visit() -> None:
         async with server(says("a")) as a, proxy([Backend(a)]) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -111,7 +111,7 @@ def test_request_with_ambiguous_line_ends_is_rejected(end):
 
 @asynccontextmanager
 async def server(answer: Answer) -> AsyncIterator[int]:
-    """Run a server that gives one response; yield its port."""
+    """Run a server that handles each connection with `answer`; yield its port."""
     listening = await asyncio.start_server(answer, "127.0.0.1", 0)
     try:
         yield listening.sockets[0].getsockname()[1]
@@ -121,7 +121,7 @@ async def server(answer: Answer) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def proxy(backends: list[Backend]) -> AsyncIterator[int]:
-    """Run a proxy in front of these servers; yield its port."""
+    """Run a proxy in front of the given servers; yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         running = await ReverseProxy(backends, 8501, VoteEndpoint(8501, print)).start(listening)
         try:
@@ -142,7 +142,7 @@ def says(name: str, more: str = "") -> Answer:
 
 
 async def ask(port: int, cookie: str = "", request: str = "GET / HTTP/1.1", body: bytes = b"") -> tuple[str, str]:
-    """Return the headers and the body of a response."""
+    """Send a request; return the headers and the body of the response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"{request}\r\nHost: a\r\nCookie: {cookie}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
     head, _, said = (await reader.read()).decode().partition("\r\n\r\n")
@@ -151,7 +151,7 @@ async def ask(port: int, cookie: str = "", request: str = "GET / HTTP/1.1", body
 
 
 def given(head: str) -> str:
-    """Return the cookie that a response sets, or an empty text."""
+    """Return the cookie that a response sets, or an empty string."""
     found = re.search(r"^Set-Cookie: ([^;]+); Path=/; HttpOnly; SameSite=Lax\r?$", head, flags=re.MULTILINE)
     return found[1] if found else ""
 
@@ -196,7 +196,7 @@ def test_cached_static_files_get_no_cookie():
     within(visit)
 
 
-def test_permanent_file_is_compressed_only_once():
+def test_immutable_file_is_compressed_only_once():
     text, asked = "const head = 1;\n" * 5_000, 0
     kept = "cache-control: public, immutable, max-age=31536000\r\nETag: x\r\nContent-Type: "
 
@@ -287,7 +287,7 @@ def test_request_moves_to_another_process_if_the_first_exits():
     within(visit)
 
 
-def test_proxy_forwards_a_body_and_rejects_an_endless_header():
+def test_proxy_forwards_a_large_body_and_rejects_a_too_long_header():
     async def counts(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(1_000_000)

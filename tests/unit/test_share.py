@@ -1,4 +1,4 @@
-"""Tests of the share of the long tests that runs in every CI run."""
+"""Tests of the share of the thorough tests that each CI run includes."""
 
 from tests.share import SECONDS, concerned, seconds, share
 
@@ -26,7 +26,7 @@ def test_every_long_test_runs_over_several_commits():
     assert set().union(*turns) == set(LONG)
 
 
-def test_daily_share_of_long_tests_stays_within_its_time_budget():
+def test_share_of_long_tests_stays_within_its_time_budget():
     assert 5 * len(share(LONG, list(LONG), turn=1)) <= 2 * SECONDS + 5
     assert share({"tests/unit/test_x.py::test": SECONDS}, ["transformer/x.py"], turn=0) == set(), "at night"
 

@@ -1,4 +1,4 @@
-"""Tests that decoding writes parts of a character only where they form whole characters."""
+"""Tests that decoding writes tokens for parts of a character only if together they form a whole character."""
 
 import json
 import random
@@ -49,7 +49,7 @@ BROKEN = [
 
 
 def possible(spelt):
-    """Return whether these bytes may be written in this order and end with a whole character."""
+    """Return whether these bytes may be written in this order, and whether the last one completes a character."""
     state = WHOLE
     for at, byte in enumerate(spelt):
         if byte not in BYTES.following(state, BYTES.fewest_tokens(), len(spelt) - at):
@@ -68,7 +68,7 @@ def test_incomplete_characters_cannot_be_written():
 
 
 def byte_level():
-    """A vocabulary like GPT-2's, with tokens that start or end within a character."""
+    """Return a tokenizer like GPT-2's, with tokens that start or end within a character."""
     merged = ["Ġð", "ŁĺĬ", "ĺĬ", "ŁĻĤð", "Ã¼", "¼Ã"]
     tokens = [*SPELLING.values(), *merged, END_OF_TEXT]
     return ByteTokenizer(
@@ -77,7 +77,7 @@ def byte_level():
 
 
 def pair(tokenizer):
-    """A Marian tokenizer with the vocabulary of one of our own tokenizers."""
+    """Return a Marian tokenizer with the vocabulary of the given tokenizer."""
     ids = {token: number for number, token in enumerate(tokenizer.texts)}
     symbols = Affixes(pad=0, unknown=1, start=0, end=3).to_json()
     return PairTokenizer(
@@ -96,7 +96,7 @@ def vocabulary(request, tokenizer):
 
 
 def drawn(vocabulary, constraints, limits, draw):
-    """Return rows of random tokens, one row per limit; most tokens are parts of characters."""
+    """Return rows of random tokens, one row per limit; with an odd seed, parts of characters are preferred."""
     symbols, parts = vocabulary.symbols, torch.tensor(sorted(vocabulary.spelling.parts))
     applied = constraints.applied(vocabulary.size, limits, symbols)
     rows, written = list(range(len(limits))), [[] for _ in limits]
@@ -125,8 +125,8 @@ def test_random_output_contains_only_whole_characters(vocabulary):
     assert beyond_ascii > 100
 
 
-def test_first_byte_of_an_impossible_character_is_not_written(vocabulary):
-    """Some bytes are banned, so that no character of three or four bytes can be written."""
+def test_first_byte_of_a_character_that_cannot_be_completed_is_not_written(vocabulary):
+    """Most parts of characters are suppressed, so that many characters cannot be completed."""
     spelling, dice = vocabulary.spelling, random.Random(3)
     third = {token for token in sorted(spelling.parts) if dice.random() < 0.8}
     third |= set(spelling.following(b"\xe1", spelling.fewest_tokens(), 9))

@@ -39,7 +39,7 @@ def interrupted(process: subprocess.Popen) -> str:
 
 
 def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
-    """Return the write end of a named pipe, once the process has opened the other end."""
+    """Return the write end of a named pipe, once the process `reader` has opened the read end."""
     while True:
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)

@@ -26,7 +26,7 @@ class Hall:
     cookie: str = ""
 
     async def ask(self, method: str, path: str, body: object = None, *more: str) -> tuple[int, str, str]:
-        """Return status, headers and body of a response."""
+        """Send a request; return the status, headers and body of the response."""
         sent = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         fields = [f"{method} {path} HTTP/1.1", "Host: hall", *more]
         if method == "POST":
@@ -153,7 +153,7 @@ def test_only_the_browser_of_the_lecturer_can_open_and_close_a_vote():
     ],
     ids=range(16),
 )
-def test_invalid_ballot_is_refused(body, status):
+def test_invalid_ballot_is_rejected(body, status):
     async def lecture() -> None:
         async with hall() as place:
             vote = (await place.act(QUESTION))[1]["vote"]
@@ -203,7 +203,7 @@ def test_vote_request_that_no_page_sends_is_rejected():
     ],
     ids=range(7),
 )
-def test_invalid_question_is_refused(more):
+def test_invalid_question_is_rejected(more):
     async def lecture() -> None:
         async with hall() as place:
             assert (await place.act({**QUESTION, **more}))[0] == 400
@@ -212,7 +212,7 @@ def test_invalid_question_is_refused(more):
     within(lecture)
 
 
-def test_full_ballot_box_accepts_only_changed_votes(monkeypatch):
+def test_full_ballot_box_accepts_only_changes_to_ballots(monkeypatch):
     monkeypatch.setattr(ballot_box, "MAX_BALLOTS", 3)
 
     async def lecture() -> None:

@@ -1,4 +1,4 @@
-"""Tests that any text is tokenized, and is then either traced, sent to the browser and drawn, or rejected in one line."""
+"""Tests that any text is tokenized and then either traced, sent to the browser and drawn, or rejected in one line."""
 
 import json
 import unicodedata
@@ -45,7 +45,7 @@ TEXTS = st.one_of(
 
 
 def is_normalised(typed: str) -> None:
-    """Check that a normalised text normalises to itself, and that its characters have ordered spans in the typed text."""
+    """Check that normalised text normalises to itself, and that its characters have ordered spans in the typed text."""
     read, spans = normalise_with_spans(typed)
     assert len(read) == len(spans) and all(0 <= start < end <= len(typed) for start, end in spans)
     assert all(a[0] <= b[0] for a, b in pairwise(spans))

@@ -1,4 +1,4 @@
-"""Tests that language models with different attention are trained alike, and that their loss of quality is measured."""
+"""Tests that language models with different attention types are trained alike, and that their losses are measured."""
 
 import math
 

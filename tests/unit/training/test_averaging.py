@@ -13,7 +13,7 @@ from transformer.training.averaging import average_models
 
 @pytest.fixture
 def folders(tmp_path, small_config, tokenizer):
-    """Folders of three models that differ only in their weights."""
+    """Return the folders of three models that differ only in their weights."""
     made = []
     for seed in range(3):
         torch.manual_seed(seed)
@@ -33,7 +33,7 @@ def test_averaged_model_has_the_mean_of_every_weight(folders, tmp_path, run_main
     assert found.keys() == parts[0].keys()
     for name, weight in found.items():
         mean = sum(part[name].double() for part in parts) / 3
-        torch.testing.assert_close(weight.double(), mean, rtol=1e-3, atol=1e-7)  # stored in half precision
+        torch.testing.assert_close(weight.double(), mean, rtol=1e-3, atol=1e-7)  # The mean is stored in half precision.
     assert any(not torch.equal(weight, parts[0][name]) for name, weight in found.items())
 
 

@@ -127,7 +127,7 @@ def test_run_with_another_vocabulary_starts_from_the_model_embeddings(run, prepa
 
 
 @pytest.mark.parametrize("changes", [{"learning_rate": 1e30}, {"learning_rate": 1e12, "warmup": 0}])
-def test_diverging_run_stops_and_keeps_its_last_checkpoint(run, changes):
+def test_run_that_diverges_before_its_first_checkpoint_saves_nothing(run, changes):
     with pytest.raises(DivergedError, match="diverged: .* no checkpoint exists yet.* lower --learning-rate"):
         trainer(run, steps=40, **changes).train()
     assert not (run / STATE).exists() and not (run / "model").exists()
@@ -210,7 +210,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
 
 
 def test_run_with_newly_prepared_data_resumes_only_if_the_data_is_the_same(trained, prepared):
-    """If the number of tokens was equal, training once continued, and saved a useless model with a valid seal."""
+    """With an equal number of tokens, training once continued, and saved a useless model with a valid seal."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")
     assert trainer(trained, steps=4).step == 3
@@ -285,7 +285,7 @@ def test_full_disk_is_reported_and_the_last_checkpoint_stays(trained, room, file
     assert trainer(trained, steps=4).step == 4 and load_checkpoint(trained / "model").curve.count("\n") == 3
 
 
-def test_finished_run_saves_the_model_log_and_state(run):
+def test_finished_run_saves_the_model_the_learning_curve_and_the_state(run):
     trainer(run, steps=4).train()
     assert load_checkpoint(run / "model").model.config.d_model == 32
     curve = load_checkpoint(run / "model").curve
@@ -339,7 +339,7 @@ def gradients_of_a_step(training):
 
 
 def unsplit_gradients(run, process):
-    """Return the gradients of one step in full precision without dropout, and the number of tokens in the loss."""
+    """Return the gradients of one step in full precision without dropout, with its summed loss and number of tokens."""
     training = Trainer(run, TrainConfig(**{**TINY, "micro_batches": 4, "dropout": 0.0}), process)
     training._autocast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=False)
     gradients = {}

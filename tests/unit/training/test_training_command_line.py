@@ -69,7 +69,7 @@ def test_training_commands_lead_from_sentence_pairs_to_scores(tmp_path, tokenize
 
 @pytest.mark.thorough
 def test_synthetic_pairs_contain_each_sentence_once(tmp_path, run_main):
-    """Sentences may come from either column, in either direction."""
+    """Sentences may come from either column and be translated in either direction."""
     data = tmp_path / "pairs.tsv"
     data.write_text("Yes.\tx\nYes.\n\nNo.\tz\n", encoding="utf-8")
     english = tmp_path / "english.tsv"
@@ -153,7 +153,7 @@ def test_invalid_preparation_options_are_reported_in_one_line(tmp_path, run_main
 
 
 def prepare_two_pairs(folder, run_main, translation, command, *options):
-    """Prepare a run with one training pair and one validation pair, whose translation is given."""
+    """Prepare a run with one training pair, and one validation pair with the given translation."""
     (folder / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
     (folder / "dev").write_text(f"a little cat\t{translation}\n", encoding="utf-8")
     files = ("--run", folder / "run", "--data", folder / "data", "--validation", folder / "dev", "--from", MODEL)
@@ -175,7 +175,7 @@ def test_contexts_too_short_for_every_text_are_rejected(tmp_path, run_main, cont
     )
 
 
-def test_line_that_is_not_text_is_reported_with_its_file_name(tmp_path, run_main, model_folder):
+def test_unreadable_input_file_is_reported_with_its_name(tmp_path, run_main, model_folder):
     latin, folder = tmp_path / "latin.txt", tmp_path / "folder"
     latin.write_bytes("A dog\tx\nGrün\ty\n".encode("latin-1"))
     (folder / "tokenizer.model").mkdir(parents=True)

@@ -20,14 +20,14 @@ from pathlib import Path
 from transformer.training.distributed import process_group
 with process_group("cpu") as process:
 {code}
-# A thread of the group that outlives it can abort the process at its end.
+# A thread that outlives the process group can abort the process when Python exits.
 assert not [name for thread in Path("/proc/self/task").glob("*/comm") if "gloo" in (name := thread.read_text())]
 """
 
 
 @contextmanager
 def two_processes(code: str, folder: Path) -> Iterator[Process]:
-    """Run the first of two processes; at the end, check that the second one succeeded.
+    """Join a group of two processes as the first one; at the end, check that the second one succeeded.
 
     Args:
         code: Python code of the second process, which may use `process`, `sys` and `Path`.
