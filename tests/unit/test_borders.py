@@ -200,7 +200,7 @@ def test_no_module_unpickles_data():
 
 
 def test_only_the_import_command_reads_third_party_models():
-    """Of third-party models, pages load only GPT-2 and the output of the import command. Pages use no network."""
+    """Pages load no third-party models except GPT-2 and the output of the import command, and use no network."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         if path.parent != INTEROP and path != COMMAND:
             read = {name for name in imported(path) if name.startswith("transformer.interop")}
