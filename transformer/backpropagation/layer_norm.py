@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Added to the variance to avoid division by 0; torch uses the same value.
+# Added to the variance to avoid division by 0; this is torch's default.
 EPSILON = 1e-5
 
 
@@ -42,10 +42,10 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.nd
 def layer_norm_backward(grad: np.ndarray, saved: LayerNormSaved) -> LayerNormGradients:
     """Return dx = (dn - mean(dn) - n mean(dn * n)) / deviation, dgain = sum dy * n and dbias = sum dy; dn = gain * dy.
 
-    Mean and deviation depend on x too, so the gradient has no component in two directions. The first is a constant
-    vector, because adding a constant to all of x changes nothing. The second is n, because scaling x changes nothing
-    (except for the epsilon). Ioffe and Szegedy 2015, "Batch Normalization", section 3, derive the same formula by the
-    chain rule.
+    The mean and the deviation also depend on x, so dx has no component in two directions. The first is a constant
+    vector, because adding a constant to all of x does not change y. The second is n, because scaling x - mean does not
+    change y (except through EPSILON). Ioffe and Szegedy 2015, "Batch Normalization", section 3, derive the same formula
+    by the chain rule.
 
     Args:
         grad: gradient of the output, dy [..., D].

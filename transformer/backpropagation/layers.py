@@ -66,7 +66,7 @@ def layer(
         notes: receives the intermediate results.
 
     Returns:
-        Output of the layer, [B, N, D].
+        Output of the layer, [B, N, D], and the values that the backward pass needs.
     """
     x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
     cross_attention = None
@@ -77,7 +77,7 @@ def layer(
 
 
 def layer_backward(grad: np.ndarray, saved: LayerSaved, notes: Notes) -> LayerGradients:
-    """Apply the sub-layers' backward steps in reverse order, given the gradient of the output, [B, N, D]."""
+    """Go back through the sub-layers, from last to first, given the gradient of the layer's output, [B, N, D]."""
     dx, parameters, memory = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
     if saved.cross_attention is not None:
         dx, more, memory = attention_sublayer_backward("cross_attention", dx, saved.cross_attention, notes)
@@ -128,7 +128,7 @@ def attention_sublayer(
 def attention_sublayer_backward(
     part: str, grad: np.ndarray, saved: AttentionSubLayerSaved, notes: Notes
 ) -> LayerGradients:
-    """Return the gradients. The gradient of x is a sum over two paths: residual connection and attention."""
+    """Return the sub-layer's gradients; dx is a sum over two paths, the residual connection and attention."""
     notes = notes.of(part)
     write_gradients = write_backward(grad, saved.write, notes)
     through, memory, parameters = multi_head_attention_backward(write_gradients.y, saved.attention, notes)
@@ -158,7 +158,7 @@ def feed_forward_sublayer(
 
 
 def feed_forward_sublayer_backward(grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes) -> LayerGradients:
-    """Return the gradients. The gradient of x is a sum over two paths: residual connection and network."""
+    """Return the sub-layer's gradients; dx is a sum over two paths, the residual connection and the network."""
     notes = notes.of("feed_forward")
     write_gradients = write_backward(grad, saved.write, notes)
     network = feed_forward_backward(write_gradients.y, saved.network, notes)

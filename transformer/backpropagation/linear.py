@@ -1,4 +1,4 @@
-"""The linear map in every projection: queries, keys, values, attention output, feed-forward network and generator."""
+"""The linear map used by the projections in attention, the feed-forward network and the generator."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Compares gradient norms per layer between pre-norm and post-norm models.
+"""Measures gradient norms per layer, to compare pre-norm with post-norm models.
 
 Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, compare models before training.
 In a post-norm model, the last layers have the largest gradients, so training needs a warm-up. In a pre-norm model, all
@@ -19,13 +19,13 @@ from transformer.values.trace import PARTS, STACKS, Stack
 
 @dataclass(frozen=True, eq=False)
 class GradientSizes:
-    """Euclidean gradient norms for one loss.
+    """Euclidean norms of the gradients of one loss.
 
     Attributes:
         loss: the loss, nats.
-        stream: gradient norm of the residual stream, before each stack's first sub-layer and after each sub-layer,
+        stream: norm of the residual stream's gradient, before each stack's first sub-layer and after each sub-layer,
             averaged over the positions, [2L + 1] for the encoder and [3L + 1] for the decoder.
-        network: gradient norm of the feed-forward network's second matrix in each layer, [L], as in Xiong et al.
+        network: norm of the gradient of each feed-forward network's second matrix, [L], as in Xiong et al.
     """
 
     loss: float
@@ -60,8 +60,8 @@ def initial_gradient_sizes(
     """Measure a model's gradient norms at random initial weights.
 
     Args:
-        config: model configuration, except for the norm placement.
-        norm: norm placement.
+        config: model configuration, whose norm placement is ignored.
+        norm: norm placement to use instead.
         batch: inputs of the loss.
         seed: seed for the weights; with the same seed, pre-norm and post-norm models get the same weights.
     """

@@ -1,6 +1,6 @@
 """Stores named intermediate results of a forward or backward pass, and defines the format in which pages show them.
 
-A stored result can be inspected, compared, or changed by a small amount (a nudge).
+A result can be inspected, compared with other results, or changed by a small amount (a nudge).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """An intermediate result in the form that a page shows.
+    """An intermediate result in the form in which a page shows it.
 
     Attributes:
         key: name of the stage in a page's URL; unique in a list of stages.
         stack: stack that the result belongs to; the generator counts as part of the decoder.
         layer: 0-based layer of the stack; None before the first layer and after the last.
-        name: name of this model component in the literature.
+        name: name of the result, in the words of the literature.
         formula: formula in LaTeX, without dollar signs.
         letters: shape of `array` in letters, such as "B, T, D".
         array: the values.
@@ -47,8 +47,8 @@ def length_letter(stack: Stack) -> str:
 class Notes:
     """Stores the intermediate results of a pass by name. Every part of the model receives this object.
 
-    The forward pass stores values, and the backward pass stores gradients under the same names. Examples are "logits"
-    and "encoder_layers.0.self_attention.scores".
+    The forward pass stores values, and the backward pass stores gradients under the same names. Examples of names
+    are "logits" and "encoder_layers.0.self_attention.scores".
 
     Args:
         nudges: small arrays to add to some results, by name, before the pass continues.
@@ -63,7 +63,7 @@ class Notes:
         self._prefix = ""
 
     def note(self, name: str, value: np.ndarray) -> np.ndarray:
-        """Store a result, and return it. If `nudges` has an entry of this name, the entry is added first."""
+        """Store a result and return it. If `nudges` has an entry with the result's name, the entry is added first."""
         name = self._prefix + name
         if name in self._nudges:
             value = value + self._nudges[name]

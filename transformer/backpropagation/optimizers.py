@@ -1,7 +1,7 @@
-"""One step of each optimiser as a pure function, and the learning rate schedule of "Attention Is All You Need".
+"""One step of each optimiser as a pure function, and the learning-rate schedule of "Attention Is All You Need".
 
-Each function takes parameters, gradients and the optimiser's state by name, and returns new parameters and a new state.
-The state before the first step is empty, `{}`. Arrays are float64 and can have any shape.
+Each optimiser takes parameters and gradients by name, and returns new parameters. Adam also takes its state and
+returns a new one. Arrays are float64 and can have any shape.
 """
 
 from collections.abc import Mapping
@@ -35,9 +35,9 @@ def adam(
     betas: tuple[float, float] = (0.9, 0.98),
     epsilon: float = 1e-9,
 ) -> tuple[dict[str, np.ndarray], Moments]:
-    """Compute p = p - lr m / (sqrt(s) + epsilon), with m and s running means of g and g².
+    """Compute p = p - lr m / (sqrt(s) + epsilon), where m and s are running means of g and g².
 
-    m and s start at 0 and are too small in the first steps, so they are divided by 1 - beta^t. Source: Kingma and Ba
+    m and s start at 0 and are too small in the first steps, so step t divides each by 1 - beta^t. Source: Kingma and Ba
     2015, algorithm 1. The default values are from "Attention Is All You Need", section 5.3.
 
     Args:
@@ -67,6 +67,6 @@ def warmup(step: int, d_model: int, steps: int = 4_000) -> float:
     Args:
         step: 1-based number of the step.
         d_model: model width D.
-        steps: number of warm-up steps, in which lr rises. Afterwards, lr is proportional to 1 / sqrt(step).
+        steps: number of warm-up steps, during which lr rises. Afterwards, lr is proportional to 1 / sqrt(step).
     """
     return d_model**-0.5 * min(step**-0.5, step * steps**-1.5)

@@ -16,14 +16,14 @@ from transformer.config import NormPlacement
 
 
 class ReadGradients(NamedTuple):
-    """Gradient dx, [B, T, D], on the path through sub-layer f, and the norm's gradients (pre-norm only)."""
+    """Gradients of x, [B, T, D], on the path through sub-layer f, and of the norm's parameters (pre-norm only)."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
 
 
 class WriteGradients(NamedTuple):
-    """Gradients dx and dy of the sum x + y, [B, T, D] each, and the norm's gradients (post-norm only)."""
+    """Gradients of the summands x and y, [B, T, D] each, and of the norm's parameters (post-norm only)."""
 
     x: np.ndarray
     y: np.ndarray
@@ -33,7 +33,7 @@ class WriteGradients(NamedTuple):
 def read(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """Return the input of sub-layer f, given the stream x, [B, T, D]: norm(x) in pre-norm, x itself in post-norm."""
+    """Return the input of sub-layer f, [B, T, D], given residual stream x: norm(x) in pre-norm, x in post-norm."""
     if norm == "post":
         return x, None
     normed, saved = layer_norm(x, parameters["norm.weight"], parameters["norm.bias"])
@@ -41,7 +41,7 @@ def read(
 
 
 def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> ReadGradients:
-    """Return the gradients of x and of the norm, given the gradient at sub-layer f's input, [B, T, D]."""
+    """Return the gradients of x and of the norm, given the gradient of sub-layer f's input, [B, T, D]."""
     if saved is None:
         return ReadGradients(grad, {})
     norm_gradients = layer_norm_backward(notes.note("read", grad), saved)
@@ -59,10 +59,10 @@ def write(
 
 
 def write_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> WriteGradients:
-    """Return the gradients of x, y and the norm, given the gradient at the stream after sub-layer f, [B, T, D].
+    """Return the gradients of x, y and the norm, given the gradient of the stream after sub-layer f, [B, T, D].
 
-    A sum passes its gradient on to both summands. In pre-norm, the gradient therefore reaches x unchanged, so even deep
-    pre-norm stacks can be trained.
+    A sum passes its gradient on to both summands. In pre-norm, the gradient therefore passes through the
+    residual connection unchanged, so even deep stacks can be trained.
     """
     notes.note("after", grad)
     parameters = {}

@@ -16,7 +16,10 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class SentenceGradients:
-    """Gradients of one loss, stored completely for two layers, and only as norms and streams for all other layers.
+    """Gradients of one loss.
+
+    One encoder layer and one decoder layer are stored completely. Of the other layers, only the gradients of the
+    residual stream and the norms of the parameters' gradients are stored.
 
     Attributes:
         config: model configuration.
@@ -54,7 +57,7 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
 
     Args:
         trace: trace of a sentence and its translation.
-        step: 0-based decoding step to count in the loss; None counts all steps.
+        step: the only decoding step that counts towards the loss, 0-based; None counts all steps.
         label_smoothing: share of the probability to spread over all tokens, at least 0 and below 1.
     """
     source, target, labels = (
@@ -70,7 +73,7 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
 def sentence_gradients(
     weights: Weights, batch: LossInputs, *, encoder_layer: int = 0, decoder_layer: int = 0
 ) -> SentenceGradients:
-    """Compute all gradients by hand and by autograd, and store those of two layers.
+    """Compute all gradients by hand and by autograd, and store those of one encoder layer and one decoder layer.
 
     Args:
         weights: weights of the model.
@@ -126,7 +129,7 @@ def _vocabulary_rows(
 
 
 def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> list[str]:
-    """Return the names of arrays to store: those of the two stored layers, those outside layers, and all streams."""
+    """Return the names of the arrays to store: those in the two layers, those outside all layers, and the streams."""
     layers = (f"encoder_layers.{encoder_layer}.", f"decoder_layers.{decoder_layer}.")
     return [name for name in arrays if name.startswith(layers) or "_layers." not in name or name.endswith(".after")]
 

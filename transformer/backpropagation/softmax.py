@@ -24,7 +24,7 @@ def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray
 def exponentials(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
     """Return the numerators of `softmax`, [..., S]: exp(s - m), and 0 where masked.
 
-    m is the row's largest allowed score. Subtracting m cancels in the quotient, and prevents overflow in exp.
+    m is the row's largest allowed score. Subtracting m does not change the quotient, and prevents overflow in exp.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if allowed is None:
@@ -36,9 +36,9 @@ def exponentials(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.nd
 def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return ds = a * (da - sum_k a_k da_k).
 
-    This is the product of da with one row's Jacobian, `da_j/ds_k = a_j (1[j = k] - a_k)`, which is never built. A row
-    of ds sums to 0, because adding a constant to all scores of a row changes nothing. Where a weight is 0, ds is also
-    0. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.2.2.3.
+    This is the product of da with the Jacobian of one row, `∂a_j/∂s_k = a_j (1[j = k] - a_k)`, which is never built. A
+    row of ds sums to 0, because adding a constant to all scores of a row changes nothing. Where a weight is 0, ds is
+    also 0. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.2.2.3.
 
     Args:
         grad: gradient of the output, da [..., S].

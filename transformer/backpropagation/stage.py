@@ -1,4 +1,4 @@
-"""Stages of the backward pass. Each stage is one gradient, with its formula and the data to check it."""
+"""Stages of the backward pass. Each stage shows one gradient, its formula, and the data for checking the gradient."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Point:
     Attributes:
         name: name of the parameter or result.
         shape: shape of the parameter or result.
-        place: function from a row and a column of the stage to the index in the parameter or result.
+        place: function that maps a row and a column of the stage to the index in the parameter or result.
     """
 
     name: str
@@ -121,7 +121,7 @@ class StageBuilder:
         shape, gradient = computed.values[name].shape, view(computed.gradients[name])
 
         def place(row: int, column: int) -> tuple[int, ...]:
-            # Apply the view to the numbers 0, 1, 2, ... to get the flat index of each number in the view.
+            # A view of the numbers 0, 1, 2, ... contains the flat index of each value that the view selects.
             number = view(np.arange(computed.values[name].size).reshape(shape))[row, column]
             return tuple(int(each) for each in np.unravel_index(number, shape))
 
@@ -142,7 +142,7 @@ class StageBuilder:
         )
 
     def table(self, key: str, title: str, formula: str, letters: str, name: str, terms_of: Formula) -> GradientStage:
-        """Make a stage for a parameter with one row per vocabulary token. Only `gradients.rows` are shown."""
+        """Make a stage for a parameter with one row per vocabulary token, showing only the rows in `gradients.rows`."""
         computed, tokens = self.gradients, self.gradients.rows[name]
 
         vocabulary = (

@@ -1,4 +1,4 @@
-"""Stages of the backward pass through one sub-layer: residual, norm, and attention or feed-forward network."""
+"""Stages of the backward pass through a sub-layer: residual connection, norm, and attention or feed-forward network."""
 
 from collections.abc import Iterator
 

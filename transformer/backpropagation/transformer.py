@@ -24,7 +24,7 @@ SHARED_PARAMETERS: Mapping[str, Mapping[str, str]] = {
 
 
 class StackSaved(NamedTuple):
-    """Values saved by each part; a norm is None if the model does not have it."""
+    """Values saved by each part of a stack; a norm is None if the model does not have it."""
 
     embedding: EmbeddingSaved
     embedding_norm: LayerNormSaved | None
@@ -80,7 +80,7 @@ def transformer(
 def transformer_backward(
     grad: np.ndarray, saved: TransformerSaved, config: TransformerConfig, notes: Notes
 ) -> dict[str, np.ndarray]:
-    """Return the gradient of every use of a parameter, by name; `sum_tied` adds up the uses of a shared parameter.
+    """Return a gradient for each use of each parameter, by name; `sum_tied` adds up those of a shared parameter.
 
     Args:
         grad: dz, the gradient of the logits, [B, T, V].
@@ -113,7 +113,10 @@ def _stack(
     memory_allowed: np.ndarray | None,
     notes: Notes,
 ) -> tuple[np.ndarray, StackSaved]:
-    """Return a stack's output, [B, N, D], given token ids, [B, N]; other arguments as in `layer`."""
+    """Return a stack's output, [B, N, D], given token ids, [B, N], and all parameters of the model.
+
+    The other arguments are as in `layer`.
+    """
     side = SIDES[stack]
     x, embedding_saved = embedding(
         ids,
@@ -136,7 +139,7 @@ def _stack(
 def _stack_backward(
     stack: Stack, grad: np.ndarray, saved: StackSaved, notes: Notes
 ) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
-    """Return the gradients of the parameters, and of the encoder output for each layer that reads it."""
+    """Return the gradients of the parameters, and a gradient of the encoder output for each layer that reads it."""
     side, memory = SIDES[stack], []
     dx, gradients = _normalised_backward(stack, grad, saved.norm)
     for number, layer_saved in reversed(list(enumerate(saved.layers))):
@@ -179,7 +182,7 @@ def _normalised(
 def _normalised_backward(
     name: str, grad: np.ndarray, saved: LayerNormSaved | None
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return the gradient dx, [B, N, D], and the gradients of the norm's parameters, if there is a norm."""
+    """Return the gradients of the norm's input, [B, N, D], and parameters; without a norm, return `grad` and {}."""
     if saved is None:
         return grad, {}
     gradients = layer_norm_backward(grad, saved)

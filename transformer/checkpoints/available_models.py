@@ -28,7 +28,7 @@ OWN_FOLDER = Path("models")
 FOLDER_VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
-# Index file of a large GPT-2 model with weights split into several files.
+# Index file of a large GPT-2 model whose weights are split into several files.
 INDEX = f"{WEIGHTS}.index.json"
 # Maximum size of a config.json, in bytes.
 MAX_BYTES = MEGABYTE
@@ -41,7 +41,7 @@ class ModelFolder:
     """A model folder, or a training checkpoint, that may or may not be usable.
 
     Attributes:
-        name: model name in URLs: the folder's name, or RUN-STEP for a checkpoint of a training run.
+        name: the model's name in URLs, which is the folder's name, or RUN-STEP for a checkpoint of a training run.
         path: path to the folder, or to the checkpoint's weights file.
         languages: source and target language.
         codes: as in `Vocabulary.codes`.
@@ -65,13 +65,13 @@ class ModelFolder:
     def sentences(self) -> tuple[str, ...]:
         """Return the example sentences in sentences.txt, in the source language, up to a size limit.
 
-        If sentences.txt is missing or is not UTF-8, there are no example sentences.
+        If sentences.txt is missing or is not UTF-8, return an empty tuple.
         """
         try:
             text, is_whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
         except (OSError, ValueError):
             return ()
-        # The last line may be incomplete.
+        # The last line that was read may be incomplete.
         lines = text.splitlines() if is_whole else text.splitlines()[:-1]
         return tuple(line.strip() for line in lines if line.strip())
 
@@ -122,7 +122,7 @@ def model_folder(name: str) -> ModelFolder:
 
 
 def _models() -> Iterator[tuple[str, Path]]:
-    """Yield each model's name and path. A training run yields the latest model and every saved checkpoint."""
+    """Yield each model's name and path. For a training run, these are the latest model and every saved checkpoint."""
     for path in _folders():
         # `Path.exists` would raise an error for a folder that cannot be entered.
         if os.path.exists(path / CONFIG) or not os.path.isfile(path / RUN_MODEL / CONFIG):
@@ -167,13 +167,13 @@ def _modification_time(path: Path) -> int:
 def _inspect(
     name: str, path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[str, Any]], ModelFolder]
 ) -> ModelFolder:
-    """Return a model's folder with any problem that can be detected without reading weights.
+    """Return a model's `ModelFolder`, with any problem that can be detected without reading the weights.
 
     Args:
         name: model name.
         path: model folder, or a checkpoint's weights file.
-        changed: modification times of the model's files, so that a change invalidates the cache.
-        read: function that checks a translator's or language model's folder, given the values in config.json.
+        changed: modification times of the model's files, so that a change to a file invalidates the cache.
+        read: function that checks the folder of a translator or a language model, given the values in config.json.
     """
     folder = files_of_model(path)
 
@@ -182,7 +182,8 @@ def _inspect(
 
     if not NAME.fullmatch(name):
         return useless(
-            "its name must consist of at most 64 Latin letters, digits, dots, hyphens and underscores; rename it"
+            "its name must start with a Latin letter or a digit and consist of at most 64 Latin letters, digits, dots, "
+            "hyphens and underscores; rename it"
         )
     try:
         inspected = replace(read(folder, read_small_json(folder / CONFIG, MAX_BYTES)), name=name, path=path)
@@ -199,7 +200,7 @@ def _inspect(
 def _translator(path: Path, values: dict[str, Any]) -> ModelFolder:
     if "model_type" in values:
         raise ValueError(
-            f"it is a Hugging Face model of the family {values['model_type']}; if the family can be used, "
+            f"it is a Hugging Face model of the family {values['model_type']}; if the family is supported, "
             f"`attention-atlas import {path} --output {path.with_name('NAME')}` converts it to a model folder"
         )
     if not TransformerConfig.from_json(json.dumps(values)).layers_of("cross"):
@@ -209,7 +210,7 @@ def _translator(path: Path, values: dict[str, Any]) -> ModelFolder:
 
 def _language_model(path: Path, values: dict[str, Any]) -> ModelFolder:
     if "model_type" not in values and TransformerConfig.from_json(json.dumps(values)).attention != "full":
-        raise ValueError("its attention is not full attention, and the page shows only full attention")
+        raise ValueError("its attention is not full attention, which the page *Language model* requires")
     return ModelFolder(path.name, path)
 
 

@@ -5,11 +5,11 @@ import re
 # Longer cards are cut off at this many bytes, because every rerun of a page reads the card again.
 MAX_BYTES = 200_000
 SHORTENED_NOTE = f"\n\n*This card is too long: only its first {MAX_BYTES // 1000} kB are shown.*"
-# No part of the pattern matches an opening bracket. Otherwise, matching a card with many unclosed images would take
-# quadratic time, in practice minutes.
+# No repeated part of the pattern matches an opening bracket. Otherwise, matching a card with many unclosed images would
+# take quadratic time, in practice minutes.
 IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^)\[]*\)|\[[^\[\]]*\])?")
 TAG = re.compile(r"<[^<>]*>")
-# Outside code blocks, bold text at the start of a paragraph begins a section and is the section's title.
+# Outside code blocks, bold text at the start of a line begins a section and is the section's title.
 SECTION_OR_FENCE = re.compile(r"^\*\*([^*\n]+)\*\*|```", re.MULTILINE)
 
 
@@ -24,8 +24,8 @@ def add_shortened_note(beginning: str, is_whole: bool) -> str:
 
 
 def without_media(card: str) -> str:
-    """Remove HTML and images from a Markdown card, because browsers would fetch the images from third parties."""
-    # Removing the image from `!![](x)[alt](URL)` leaves another image, so escape remaining image brackets.
+    """Remove HTML and images from a Markdown card, because both could make a browser contact third parties."""
+    # Removing the image from `!![](x)[alt](URL)` leaves another image, so escape every remaining `![`.
     return TAG.sub("", IMAGE.sub(r"\1", card)).replace("![", r"!\[")
 
 

@@ -77,7 +77,7 @@ class Checkpoint(Runs, Generic[V]):
         return weights_of(self.model, self.device)
 
     def model_on(self, device: str | torch.device) -> Transformer:
-        """Move the model to a device and optimise it for inference; it can no longer be trained afterwards."""
+        """Move the model to a device, optimise it for inference and return it; it can no longer be trained."""
         model = self.model.to(device)
         speed_up(model)
         return model
@@ -132,7 +132,7 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
         device: "cuda", "mps" or "cpu"; None means the fastest device available.
 
     Raises:
-        CheckpointError: as in `load_checkpoint`, or the model is a translator.
+        CheckpointError: as in `load_checkpoint`, except that the model must be a language model.
         DeviceError: the device is not available, or has too little memory for the model.
     """
     device = chosen_device(device)
@@ -165,7 +165,7 @@ def load_description(folder: Path) -> Description:
 
 
 def weights_of(model: Transformer, device: str) -> Weights:
-    """Return a model's parameters as read-only arrays, which share the model's memory on the CPU.
+    """Return a model's parameters as read-only arrays; if the model is on the CPU, they share its memory.
 
     Raises:
         DeviceError: the device ran out of memory.

@@ -1,7 +1,7 @@
 """Converts a Hugging Face GPT-2 folder (Radford et al. 2019) to a `Transformer` and a `ByteTokenizer`.
 
 GPT-2 is a decoder-only Transformer with pre-norm and learned positional embeddings, which `Transformer` supports. GPT-2
-stores matrices as [inputs, outputs], this project as [outputs, inputs].
+stores matrices as [inputs, outputs]; this project stores them as [outputs, inputs].
 """
 
 import math
@@ -31,7 +31,7 @@ from transformer.text.byte_vocabulary import MERGES
 from transformer.text.pair_tokenizer import IDS
 from transformer.text.segmenters import ONE_FILE
 
-# Size limits, above those of all existing models. With them, an invalid config.json cannot use up all memory.
+# Size limits, above the sizes of every existing GPT-2 model, so that an invalid config.json cannot use up all memory.
 MAX_SIZES = {
     "n_embd": 8192,
     "n_layer": 96,
@@ -49,7 +49,7 @@ CAUSAL_MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
 PREFIX, OUTPUT = "transformer.", "lm_head.weight"
 EMBEDDING, POSITIONS = "wte.weight", "wpe.weight"
 OWN_EMBEDDING = "target_embedding.weight"
-# Map the names of a layer's modules in this project to their names in GPT-2.
+# NORMS and LINEAR map the names of a layer's modules in this project to their names in GPT-2.
 NORMS = {"self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2"}
 LINEAR = {
     "self_attention.in_projection": "attn.c_attn",
@@ -81,7 +81,7 @@ def read_gpt2(folder: HuggingFaceFolder) -> ImportedLanguageModel:
             merges.txt.
 
     Raises:
-        CheckpointError: the model is not a GPT-2, or a file is missing, damaged or inconsistent with another file.
+        CheckpointError: this is not a GPT-2 model, or a file is missing, damaged or inconsistent with another file.
     """
     try:
         return _read(folder)
@@ -123,7 +123,7 @@ def _vocabulary(folder: HuggingFaceFolder, settings: dict[str, Any], rows: int) 
     """
     if not any(folder.has(name) for name in (ONE_FILE, IDS, MERGES)):
         raise ValueError(
-            f"it needs a tokenizer, either {ONE_FILE} or {IDS} and {MERGES}; save its tokenizer in the same folder"
+            f"it needs a tokenizer, either {ONE_FILE} or {IDS} and {MERGES}; save the tokenizer in the same folder"
         )
     needed = (ONE_FILE,) if folder.has(ONE_FILE) else (IDS, MERGES)
     beside = (TOKENIZER, ADDED)
@@ -172,17 +172,17 @@ def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> f
 
 
 def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
-    """Return float32 parameters by `Transformer` name; an output layer tied to the embedding is omitted.
+    """Return the parameters by their names in `Transformer`, in float32, without an output layer tied to the embedding.
 
     Raises:
         ValueError: a parameter is missing or unknown, or contradicts another parameter or config.json.
     """
     own_weights: dict[str, Tensor] = {}
     for name, tensor in folder.weights(allow_pickle=False, left_out=CAUSAL_MASK).items():
-        # Old weight files omit the prefix in parameter names.
+        # The parameter names in old weight files have no prefix.
         short = name.removeprefix(PREFIX)
         if short in own_weights:
-            raise ValueError(f"the weights have {short} twice, with and without {PREFIX!r}")
+            raise ValueError(f"the weights contain {short} twice, with and without the prefix {PREFIX!r}")
         own_weights[short] = tensor
 
     def taken(name: str) -> Tensor:
@@ -194,7 +194,7 @@ def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: Transf
     weights = {OWN_EMBEDDING: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
     if output is None and not boolean_setting(settings, "tie_word_embeddings", True):
         raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} does not tie it to {EMBEDDING}")
-    # Like transformers, keep two different matrices separate, even if config.json ties them.
+    # Like Hugging Face's library, keep the matrices separate if they differ, even if config.json ties them.
     if output is not None and not torch.equal(output, weights[OWN_EMBEDDING]):
         weights["generator.weight"] = output
     for kind in ("weight", "bias"):

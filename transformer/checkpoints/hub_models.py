@@ -6,7 +6,7 @@ from transformer.checkpoints.available_models import OWN_FOLDER
 from transformer.checkpoints.memory import gigabytes, memory_of
 from transformer.text.languages import Languages, language
 
-# Assumed number of parameters in an OPUS-MT model (actually 68 to 78 million), and bytes per parameter (float32).
+# Number of parameters assumed for every OPUS-MT model (they have 68 to 78 million), and bytes per parameter (float32).
 PARAMETERS, BYTES_PER_PARAMETER = 77_000_000, 4
 # Languages for which OPUS-MT has a dedicated model into English, and from English.
 TO_ENGLISH = "ar bn cs da de es fi fr hi hu id it ja ko nl pl ru sv th tr uk ur vi zh"
@@ -49,7 +49,7 @@ class HubModel:
         resident, loading = memory_of(PARAMETERS, BYTES_PER_PARAMETER)
         return (
             f"about {gigabytes(PARAMETERS * BYTES_PER_PARAMETER)} on disk and {gigabytes(resident)} of memory, and up "
-            f"to {gigabytes(loading)} while it is loaded"
+            f"to {gigabytes(loading)} while it is being loaded"
         )
 
 

@@ -15,7 +15,7 @@ from transformer.files.small_files import MEGABYTE, json_object
 from transformer.files.tensors import read_tensors
 
 WEIGHTS, PICKLE = "model.safetensors", "pytorch_model.bin"
-# Index files of a large model with weights split into several files, as safetensors and as pickles.
+# Index files of a large model whose weights are split into several files, as safetensors and as pickles.
 INDEX, PICKLE_INDEX = f"{WEIGHTS}.index.json", f"{PICKLE}.index.json"
 SHARD = {
     INDEX: re.compile(r"model-\d{5}-of-\d{5}\.safetensors"),
@@ -62,7 +62,8 @@ class HuggingFaceFolder:
         """Read a file in the folder.
 
         Raises:
-            CheckpointError: the file is missing, too large, incomplete, or outside the folder.
+            CheckpointError: the file is missing, empty, unreadable, too large, only a Git LFS pointer, or outside the
+                folder.
         """
         path = self._checked(name, MAX_FILE_SIZES[Path(name).suffix])
         with self._reading(name):
@@ -117,7 +118,7 @@ class HuggingFaceFolder:
         """Return the names of the weight files: safetensors files if there are any, otherwise pickles.
 
         Raises:
-            CheckpointError: there are no weights, or the index of a split file is invalid.
+            CheckpointError: there are no weights, or the index file of split weights is invalid.
         """
         for single_file, index in ((WEIGHTS, INDEX), (PICKLE, PICKLE_INDEX)):
             if self.has(single_file):
@@ -142,7 +143,7 @@ class HuggingFaceFolder:
         try:
             # weights_only permits tensors, numbers, strings and containers of these; anything else raises an error.
             weights = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # torch does not document the errors that a damaged file may raise.
+        except Exception as error:  # torch does not document the errors that a damaged file may cause.
             reason = str(error).strip().split("\n")[0]
             raise CheckpointError(
                 f"The file {self.path / name} contains more than weights, or is damaged: {reason}"
@@ -155,7 +156,9 @@ class HuggingFaceFolder:
 
     def _number(self, tensor: Tensor, key: str, name: str) -> Tensor:
         if tensor.dtype not in DTYPES:
-            raise CheckpointError(f"The tensor {key} in {self.path / name} is of the type {tensor.dtype}, not a float.")
+            raise CheckpointError(
+                f"The tensor {key} in {self.path / name} is of the type {tensor.dtype}, not a float type."
+            )
         number = tensor.float()
         if not number.isfinite().all():
             raise CheckpointError(f"The tensor {key} in {self.path / name} contains values that are not finite.")
@@ -169,7 +172,7 @@ class HuggingFaceFolder:
             # Python 3.12 and older raise a RuntimeError for circular links.
             raise CheckpointError(f"The file {path} is missing: fetch the folder again.") from None
         if not real.is_file() or not any(real.is_relative_to(root) for root in self._roots):
-            raise CheckpointError(f"The file {path} is a link that leads out of this folder, to {real}.")
+            raise CheckpointError(f"The path {path} leads to {real}, which is not a file in this folder.")
         with self._reading(name):
             if real.stat().st_size > largest:
                 raise CheckpointError(

@@ -47,7 +47,7 @@ def check_curve(text: str) -> None:
         text: contents of the file; "" if the file does not exist.
 
     Raises:
-        ValueError: the columns are not FIELDS, or a value is not a finite number; the message names the line.
+        ValueError: the columns are not FIELDS, or a line, which the message names, is not CSV or has an invalid value.
     """
     if not text:
         return

@@ -9,15 +9,16 @@ from pathlib import Path
 
 from transformer.errors import CheckpointError
 
-# Linux files with the memory of the machine and, in a container, of the container (cgroup v2).
+# On Linux, the file that states the machine's memory, and the folder with the container's limits (cgroup v2).
 MACHINE_FILE, CONTAINER_FOLDER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 # Bytes per number in a file, by safetensors type. In memory, a model on the CPU takes BYTES_IN_MEMORY bytes per number
 # (float32). Weight copies that speed up matrix products take BYTES_OF_COPY more bytes per number.
 BYTES = {"F16": 2, "BF16": 2, "F32": 4}
 BYTES_IN_MEMORY = 4
 BYTES_OF_COPY = 2
-# During loading, the file's content is in memory this many times: as tensors, and as bytes for the digest. A float16
-# file takes at most ten bytes per number. benchmarks/marian.py measures this with a model of 77 million parameters.
+# During loading, the file's content is in memory this many times: as tensors, and as bytes for the digest. Loading a
+# float16 file takes at most ten bytes per number. benchmarks/marian.py measures this with a model of 77 million
+# parameters.
 READING_FACTOR = 2
 # Largest header in bytes; safetensors rejects longer ones.
 MAX_HEADER = 100_000_000
@@ -30,7 +31,7 @@ def memory_needed(weights: Path) -> int:
     """Return the peak memory, in bytes, for loading a model, computed from the safetensors header.
 
     Returns:
-        Number of bytes; 0 if `weights` is not a valid safetensors file. Reading the file will report that error.
+        Number of bytes; 0 if `weights` is not a valid safetensors file. Reading the file later reports the error.
 
     Raises:
         CheckpointError: a tensor has an impossible shape.
@@ -39,7 +40,7 @@ def memory_needed(weights: Path) -> int:
 
 
 def memory_of(count: int, bytes_each: int) -> tuple[int, int]:
-    """Return how much memory a model takes after loading, and at the peak during loading, in bytes.
+    """Return how much memory a model's weights take after loading, and at the peak during loading, in bytes.
 
     Args:
         count: number of parameters.
@@ -58,7 +59,7 @@ def memory_message(weights: Sequence[Path]) -> tuple[int, str]:
     needed = sum(map(memory_needed, weights))
     return needed, (
         f"{count / 1e6:,.0f} million parameters: {gigabytes(count * BYTES_IN_MEMORY)} of memory, and up to "
-        f"{gigabytes(needed)} while they are loaded"
+        f"{gigabytes(needed)} while they are being loaded"
     )
 
 
@@ -92,7 +93,7 @@ def _is_shape(shape: object) -> bool:
 
 
 def memory_available(machine: Path = MACHINE_FILE, container: Path = CONTAINER_FOLDER) -> int | None:
-    """Return how many bytes the process can still allocate, including reclaimable caches; None if unknown."""
+    """Return how many bytes the process can still allocate, including memory in reclaimable caches; None if unknown."""
     room = [found for found in (_of_machine(machine), _of_container(container)) if found is not None]
     return min(room, default=None)
 

@@ -172,7 +172,7 @@ DAMAGE = {
     "half the weights": (half("model.safetensors"), "damaged or incomplete"),
     "empty config": (content("config.json", b""), "config.json is empty"),
     "pointer": (content("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "git lfs pull"),
-    "link": (linked, "leads out of this folder"),
+    "link": (linked, "which is not a file in this folder"),
     "giant": (settings(d_model=10**9), "d_model in config.json must be a whole number from 1 to 8,192"),
     "fraction": (settings(encoder_layers=2.5), "encoder_layers in config.json must be a whole number"),
     "no layers": (settings(encoder_layers=None), "has no encoder_layers"),
@@ -184,7 +184,7 @@ DAMAGE = {
         settings(decoder_ffn_dim=48),
         "an encoder layer has 24 feed-forward units and a decoder layer 48, but",
     ),
-    "activation": (settings(activation_function="mish"), "its activation is 'mish', but the choices are gelu_new, "),
+    "activation": (settings(activation_function="mish"), "its activation is 'mish', but only gelu_new, "),
     "a start that is a text": (
         searching(decoder_start_token_id="7"),
         "decoder_start_token_id in generation_config.json must be a whole number",
