@@ -184,7 +184,7 @@ def test_texts_of_different_lengths_are_compared_per_token(loaded):
         )
     }
     said = verdict(made)[1]
-    assert "By the first, the model expects **text 2** more; by the second, **text 1**" in said
+    assert "By the first measure, the model expects **text 2** more; by the second, **text 1**" in said
     alone = " ".join(verdict({2: short}))
     assert f"{short.perplexity:,.1f} per token" in alone and "text 1" not in alone
 

@@ -106,7 +106,7 @@ def show_summary(computation: Cell, row: str, column: str, stream_change: float)
 
     Args:
         computation: the cell.
-        row, column: the attending word and the attended word, as Markdown.
+        row, column: the attending token and the attended token, as Markdown.
         stream_change: the norm of the value vector times the weight.
     """
     mask_state = "open" if computation.allowed else "masked"

@@ -76,9 +76,9 @@ def show_norm(reading: HeadReading) -> None:
     )
     sizes = stream_sizes(trace, weights, stack)
     table = size_table(sizes, parts)
-    whose = f"{stack.capitalize()}, what" if len(trace.stacks) > 1 else "What"
+    whose = f"{stack} " if len(trace.stacks) > 1 else ""
     with main_figure(
-        f"**{whose} every sub-layer writes to the stream:** {markdown(trace.text)}",
+        f"**What every {whose}sub-layer writes to the stream:** {markdown(trace.text)}",
         f"Largest output: {table.iloc[table['written'].argmax()]['after']}, with norm {table['written'].max():.1f}; "
         f"the residual stream ends with norm {table['residual stream'].iloc[-1]:.1f}",
     ):

@@ -1,4 +1,4 @@
-"""Explanations of each stage of the model, one or two plain sentences each. Pure functions."""
+"""Explanations of the model's stages, in one or two plain sentences each. Pure functions."""
 
 from collections.abc import Mapping
 

@@ -142,7 +142,7 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
     expected = (
         f"By both measures, the model expects **text {by_tokens}** more"
         if by_tokens == by_words
-        else f"By the first, the model expects **text {by_tokens}** more; by the second, **text {by_words}**"
+        else f"By the first measure, the model expects **text {by_tokens}** more; by the second, **text {by_words}**"
     )
     return (
         f"{log_probs}. But text {number} has {_token_count(first)} and text {another} has {_token_count(second)}, and "
