@@ -89,7 +89,7 @@ def test_rotation_shifts_positional_encodings_by_the_offset(width, offset, halve
     assert (np.count_nonzero(matrix, axis=1) <= 2).all(), "one rotation a pair"
 
 
-def test_two_rotations_combine_into_one_by_the_sum_of_their_offsets():
+def test_two_rotations_equal_one_rotation_by_the_sum_of_their_offsets():
     np.testing.assert_allclose(rotation(3, 20) @ rotation(4, 20), rotation(7, 20), atol=1e-12)
     assert np.array_equal(rotation(0, 20), np.eye(20))
     np.testing.assert_allclose(rotation(-5, 20), rotation(5, 20).T, atol=1e-15)

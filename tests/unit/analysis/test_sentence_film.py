@@ -57,7 +57,7 @@ def test_film_shows_the_vector_that_enters_the_first_layer(film):
     np.testing.assert_allclose(embedding + position, total, atol=1e-5)
 
 
-def test_film_shows_scores_weights_and_values_of_one_head(film):
+def test_film_shows_the_scores_weights_and_values_of_one_head(film):
     trace, _, frames = film
     row, layer, head = frames["scores"].row, frames["scores"].layer, frames["scores"].head
     detail = {
@@ -97,7 +97,7 @@ def test_film_of_a_pronoun_shows_the_head_that_links_it_to_its_noun(shipped):
     assert weights.lines[0].numbers.argmax() == words.rows[spelled.index("animal")][0]
 
 
-def test_film_shows_mask_and_cross_attention_of_the_step_that_writes_the_word(film):
+def test_film_shows_the_mask_and_cross_attention_of_the_step_that_writes_the_word(film):
     trace, _, frames = film
     step = target_words(trace).rows[counterparts(trace)[0][WORD]][0]
     for name, kind in (("mask", "decoder"), ("cross", "cross")):
@@ -108,7 +108,7 @@ def test_film_shows_mask_and_cross_attention_of_the_step_that_writes_the_word(fi
     assert not frames["mask"].lines[0].allowed[step + 1 :].any()
 
 
-def test_film_shows_the_probabilities_of_one_step_and_of_all_steps(film):
+def test_film_shows_the_candidates_of_one_step_and_the_probability_of_every_written_token(film):
     trace, _, frames = film
     step, (likely,) = frames["next"].row, frames["next"].lines
     assert likely.at.tolist() == trace.candidate_ids[step].tolist()

@@ -41,7 +41,7 @@ def test_recomputed_attention_matches_the_shipped_model(shipped, trace, kind):
         np.testing.assert_allclose(one.weighted_values.sum(axis=0), one.output, atol=1e-5)
 
 
-def test_generator_weights_reproduce_the_trace_probabilities(shipped, trace):
+def test_generator_weights_reproduce_the_probabilities_in_the_trace(shipped, trace):
     probabilities = prediction(trace, shipped.weights()).probabilities
     taken = probabilities[np.arange(len(probabilities)), [token.id for token in trace.predicted_tokens]]
     np.testing.assert_allclose(np.log(taken), trace.log_probs, atol=1e-5)

@@ -68,7 +68,7 @@ def test_word_links_exclude_special_tokens_punctuation_and_neighbouring_words(tr
     assert all(link.column < link.row for link in links if link.kind == "decoder")
 
 
-def test_target_words_have_rows_where_predicted_and_columns_where_read():
+def test_rows_of_a_target_word_write_it_and_its_columns_read_it():
     words = target_words(made_up_trace(SOURCE, TARGET))
     assert words.rows == ((0,), (1,), (2,), (3, 4), (5,))
     assert words.columns == ((1,), (2,), (3,), (4, 5), (6,))

@@ -85,6 +85,6 @@ def test_merged_attention_rows_sum_to_one():
     np.testing.assert_allclose(merged.sum(-1), 1)
 
 
-def test_word_is_masked_only_if_all_its_tokens_are():
+def test_merged_cell_is_masked_only_if_all_its_token_cells_are_masked():
     merged = merge_mask(np.tri(4, dtype=bool), [(0, 1), (2, 3)], [(0,), (1, 2), (3,)])
     assert merged.tolist() == [[True, True, False], [True, True, True]]

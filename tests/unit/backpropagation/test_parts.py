@@ -110,7 +110,7 @@ def test_softmax_gradients_match_autograd_with_any_mask(rows, columns, seed):
     assert found[at] == pytest.approx(difference, abs=1e-6)
 
 
-def test_fully_masked_row_has_no_gradient():
+def test_fully_masked_row_has_zero_gradient():
     weights = softmax(np.ones((2, 3)), np.array([[False] * 3, [True] * 3]))
     assert (weights[0] == 0).all() and (softmax_backward(np.ones((2, 3)), weights)[0] == 0).all()
 

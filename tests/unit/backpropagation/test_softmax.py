@@ -20,7 +20,7 @@ def test_numpy_softmax_matches_the_softmax_of_the_model(size):
         np.testing.assert_allclose(softmax(scores, allowed), expected.numpy(), atol=1e-12)
 
 
-def test_softmax_gives_masked_cells_exactly_zero():
+def test_masked_cells_have_a_softmax_weight_of_exactly_zero():
     allowed = np.tri(4, dtype=bool)
     weights = softmax(np.arange(16.0).reshape(4, 4), allowed)
     assert (weights[~allowed] == 0).all() and (weights[allowed] > 0).all()

@@ -60,7 +60,7 @@ def test_every_stage_locates_its_displayed_numbers_in_the_gradients(shaped_trans
             assert everything[stage.point.name][stage.point.place(*place)] == stage.matrix[place], stage.key
 
 
-def test_backward_stages_are_in_order_with_unique_names(found, chosen):
+def test_backward_stages_are_in_order_and_have_unique_names(found, chosen):
     listed = stages(found, head=chosen[2])
     keys = [stage.key for stage in listed]
     assert len(set(keys)) == len(keys) and (keys[0], keys[-1]) == ("generator.logits", "encoder.table")

@@ -43,7 +43,7 @@ def test_gradients_match_central_differences(config, parameters, batch):
         assert grad[at] == pytest.approx(difference, abs=1e-6), (name, at)
 
 
-def test_masked_scores_have_no_gradient(config, parameters, batch):
+def test_masked_scores_have_zero_gradient(config, parameters, batch):
     found = gradients(parameters, config, batch).gradients
     padding, later = ~batch.source_mask, ~np.tri(batch.target.shape[1], dtype=bool)
     assert padding.any() and later.any()
@@ -57,7 +57,7 @@ def test_masked_scores_have_no_gradient(config, parameters, batch):
             assert (grad.swapaxes(1, -1)[padding] == 0).all(), name
 
 
-def test_loss_of_one_step_has_no_gradient_at_later_positions(config, parameters, batch):
+def test_loss_of_one_step_has_zero_gradient_at_later_positions(config, parameters, batch):
     counted = np.zeros_like(batch.counted)
     counted[0, 2] = True
     found = gradients(parameters, config, replace(batch, counted=counted)).gradients

@@ -59,7 +59,7 @@ def test_wide_beam_finds_the_best_possible_translation(alpha):
         assert best.penalised == pytest.approx(scores[expected], abs=1e-5)
 
 
-def test_beam_search_of_a_batch_matches_single_sentences(decode, sources):
+def test_beam_search_of_a_batch_matches_beam_search_of_single_sentences(decode, sources):
     for size in (2, 5):
         together = hypotheses(decode(beam_search, sources, beam_size=size), len(sources))
         for row, found in zip(sources, together, strict=True):
@@ -124,7 +124,7 @@ def test_beam_search_stops_when_no_unfinished_hypothesis_can_win(decode, biased)
     )
 
 
-def test_stronger_length_penalty_prefers_longer_translations(decode, sources):
+def test_stronger_length_penalty_gives_longer_translations(decode, sources):
     def mean_length(alpha):
         found = hypotheses(decode(beam_search, sources, beam_size=5, length_penalty=alpha), len(sources))
         return sum(len(best_first[0].tokens) for best_first in found)

@@ -33,7 +33,7 @@ def test_forced_prefix_token_is_used_even_if_suppressed():
     assert left(constraints).tolist() == [0, 0, 1]
 
 
-def test_forced_prefix_keeps_the_log_probability_of_its_tokens():
+def test_forced_token_keeps_its_log_probability():
     only = logits(Constraints(prefix=(6,)))
     assert only[0, 6] == LOG_PROBS[0, 6] and torch.isinf(only[0, :6]).all()
 

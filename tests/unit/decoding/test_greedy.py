@@ -20,7 +20,7 @@ def test_greedy_decoding_takes_the_first_of_equally_likely_tokens():
     assert most_likely(torch.tensor([[0.0, 2.0, 2.0], [-torch.inf, -torch.inf, -3.0]])).tolist() == [1, 2]
 
 
-def test_greedy_decoding_of_a_batch_matches_single_sentences(decode, sources):
+def test_greedy_decoding_of_a_batch_matches_decoding_of_single_sentences(decode, sources):
     together = torch.stack([step.predicted for step in decode(greedy, sources)], dim=1)
     for row, predicted in zip(sources, together.tolist(), strict=True):
         alone = [int(step.predicted) for step in decode(greedy, [row])]

@@ -16,17 +16,17 @@ def tokens(steps):
     return torch.stack([step.predicted for step in steps], dim=1)
 
 
-def test_top_k_of_one_matches_greedy_decoding(decode, sources):
+def test_sampling_with_top_k_of_one_matches_greedy_decoding(decode, sources):
     expected = tokens(decode(greedy, sources))
     for temperature in (MIN_TEMPERATURE, 1.0, MAX_TEMPERATURE):
         assert torch.equal(tokens(decode(sample, sources, seed=5, top_k=1, temperature=temperature)), expected)
 
 
-def test_tiny_top_p_matches_greedy_decoding(decode, sources):
+def test_sampling_with_a_tiny_top_p_matches_greedy_decoding(decode, sources):
     assert torch.equal(tokens(decode(sample, sources, seed=5, top_p=1e-6)), tokens(decode(greedy, sources)))
 
 
-def test_lowest_temperature_matches_greedy_decoding(decode):
+def test_sampling_at_the_lowest_temperature_matches_greedy_decoding(decode):
     """Compares steps whose best token leads by more than 0.2 nats.
 
     At temperature 0.01, the odds of the second-best token are then at most 2e-9.

@@ -101,7 +101,7 @@ def test_best_beam_hypothesis_scores_at_least_as_high_as_greedy_decoding(search,
         )
 
 
-def test_sampling_and_beam_settings_equivalent_to_greedy_decoding_match_it(search):
+def test_sampling_and_beam_search_with_equivalent_settings_match_greedy_decoding(search):
     texts = TEXTS[::25]
     steps = search(greedy, texts)
     expected = translations(steps)

@@ -52,7 +52,7 @@ def single(search, steps):
 
 
 @every_search
-def test_cached_decoding_steps_match_the_full_pass(search, model, decode, sources):
+def test_decoding_step_by_step_with_a_cache_matches_one_full_pass(search, model, decode, sources):
     for row in sources:
         steps = single(search, decode(search, [row], capture=True))
         source, read = torch.tensor([row]), torch.stack([step.read for step in steps], dim=1)

@@ -69,7 +69,7 @@ def test_every_search_method_writes_only_whole_characters(byte_model, tokenizer,
     assert any("\ufffd" in tokenizer.decode(tokens) for tokens in free), "as it would by itself"
 
 
-def test_whole_character_decoding_of_a_batch_matches_single_sentences(byte_model, tokenizer, sources):
+def test_whole_character_decoding_of_a_batch_matches_decoding_of_single_sentences(byte_model, tokenizer, sources):
     constraints = Constraints(spelling=tokenizer.spelling)
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)
     with torch.inference_mode():

@@ -167,7 +167,7 @@ def test_file_without_a_valid_experiment_raises_an_error(content, message):
         lambda values: values["parts"].append({"label": "", "run": {"run": "GraphRun", "trace": 1}, "claims": {}}),
     ],
 )
-def test_experiment_file_with_invalid_edits_raises_an_error(saved, change):
+def test_invalidly_edited_experiment_file_raises_an_error(saved, change):
     with pytest.raises(ExperimentError, match="not an experiment"):
         Experiment.read(changed(saved, change))
 

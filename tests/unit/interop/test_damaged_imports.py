@@ -114,7 +114,7 @@ def refused_or_imported(whole, what) -> None:
         assert f"written to {output}" in said and (output / "model.safetensors").is_file()
 
 
-test_damaged_folder_is_imported_or_rejected_in_one_line = few(40)(given(what=damages())(refused_or_imported))
-test_a_thousand_damaged_folders_are_imported_or_rejected_in_one_line = many(1000)(
+test_damaged_folder_is_imported_or_rejected_with_a_one_line_error = few(40)(given(what=damages())(refused_or_imported))
+test_a_thousand_damaged_folders_are_imported_or_rejected_with_a_one_line_error = many(1000)(
     given(what=damages())(refused_or_imported)
 )

@@ -40,7 +40,7 @@ def test_import_command_describes_the_imported_model(peer, tmp_path, run_main):
     assert sorted(path.name for path in output.parent.iterdir()) == ["en-de"], "nothing unfinished is left"
 
 
-def test_imported_model_can_be_traced_measured_and_decoded(imported, tmp_path):
+def test_imported_model_supports_tracing_head_metrics_and_beam_search(imported, tmp_path):
     trace = imported.trace(TEXT, details=True)
     assert trace.target_tokens[0].role == "start" and trace.source_tokens[-1].role == "end"
     unknown = next(token for token in trace.source_tokens if token.role == "unknown")

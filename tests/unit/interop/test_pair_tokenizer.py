@@ -104,7 +104,7 @@ def test_decoded_text_matches_hugging_face(pair):
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
 
 
-def test_tokens_of_ids_have_spans_in_the_decoded_text(pair, texts):
+def test_tokens_made_from_ids_have_spans_in_the_decoded_text(pair, texts):
     tokenizer, _ = pair
     for text in texts[::10]:
         ids = tokenizer.encode_ids(text)

@@ -27,7 +27,7 @@ def trained(tmp_path_factory, sentencepiece_tokenizer):
 
 
 @pytest.mark.parametrize("loaded", ["trained", "gpt2"])
-def test_perplexity_of_a_batch_matches_single_texts(request, loaded, trained, gpt2_folder, huggingface):
+def test_perplexity_of_a_batch_matches_the_scores_of_single_texts(request, loaded, trained, gpt2_folder, huggingface):
     """Covers GPT-2, whose padding token is an ordinary token."""
     loaded = trained if loaded == "trained" else load_language_model(gpt2_folder, "cpu")
     texts = [*split_by_length(loaded, SENTENCES)[0], "A."]

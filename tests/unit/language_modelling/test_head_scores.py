@@ -17,7 +17,7 @@ def looking(back, length=5):
 
 
 @pytest.mark.parametrize(("name", "back"), [("previous", 1), ("induction", 4), ("duplicate", 5)])
-def test_head_with_a_single_behaviour_scores_one_only_for_it(name, back):
+def test_head_with_one_behaviour_scores_one_for_it_and_zero_for_the_others(name, back):
     scores = scores_of(looking(back), 5)
     found = {each: getattr(scores, each)[0, 0] for each in ("previous", "induction", "duplicate")}
     assert found.pop(name) == 1

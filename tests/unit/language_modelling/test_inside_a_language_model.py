@@ -96,6 +96,6 @@ def test_first_token_attends_to_all_later_tokens_without_the_mask(loaded, trace)
     assert trace_text(loaded, TEXT)[1].equals(trace), "the next run is masked as before"
 
 
-def test_text_of_a_trace_is_its_source_if_it_has_one(trace):
+def test_text_of_a_trace_is_the_source_text_if_there_is_one(trace):
     assert trace.text == trace.target_text
     assert replace(trace, source_text="x", source_tokens=trace.target_tokens).text == "x"

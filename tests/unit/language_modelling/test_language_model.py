@@ -91,13 +91,13 @@ def test_learned_positions_set_to_sinusoids_match_sinusoidal_positions():
     torch.testing.assert_close(waves(None, ids), learned(None, ids))
 
 
-def test_embedding_and_output_share_one_matrix():
+def test_embedding_and_output_layer_share_one_matrix():
     model = Transformer(decoder_only(vocabulary=12, d_model=8, heads=2, layers=1, d_ff=8))
     assert model.generator.weight is model.target_embedding.weight
     assert not [name for name, _ in model.named_parameters() if "generator" in name]
 
 
-def test_language_model_loss_falls_in_training():
+def test_language_model_loss_falls_during_training():
     model = small(dropout=0.0).train()
     ids = tokens(40, rows=4)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)

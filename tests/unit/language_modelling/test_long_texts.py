@@ -34,7 +34,7 @@ def kinds(function):
 
 
 @kinds
-def test_no_token_depends_on_a_later_token(choices):
+def test_logits_do_not_depend_on_later_tokens(choices):
     model, ids = small(**choices), tokens()
     for at in range(LENGTH):
         changed = ids.clone()
@@ -44,7 +44,7 @@ def test_no_token_depends_on_a_later_token(choices):
 
 
 @kinds
-def test_reading_token_by_token_matches_one_pass(choices):
+def test_reading_token_by_token_matches_reading_in_one_pass(choices):
     model, ids = small(**choices), tokens()
     with torch.inference_mode():
         expected, cache = model(None, ids), start_after(model, ids[:, :1])
@@ -111,7 +111,7 @@ def test_blockwise_local_attention_matches_masked_full_attention():
 
 @kinds
 @pytest.mark.parametrize("cuts", [(3, 9), (4, 8), (1, 6), (2, 3), (5, 13)])
-def test_reading_several_tokens_per_step_matches_one_pass(choices, cuts):
+def test_reading_several_tokens_per_step_matches_reading_in_one_pass(choices, cuts):
     """The parts between the cuts begin or end with a block, or span several blocks."""
     model, ids = small(**choices), tokens()
     with torch.inference_mode():
@@ -156,7 +156,7 @@ def test_compressed_attention_with_stride_one_and_identity_weights_is_full_atten
 
 
 @pytest.mark.parametrize("length", range(1, 8))
-def test_compressed_map_has_one_column_per_three_tokens(length):
+def test_compressed_map_has_one_column_for_every_three_tokens(length):
     weights = attention_weights(small(attention="compressed"), tokens()[:, :length])
     columns = -(-length // 3)
     assert weights.shape == (2, 3, 2, length, columns)

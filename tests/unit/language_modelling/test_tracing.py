@@ -182,7 +182,7 @@ def test_activations_of_a_language_model_match_its_trace(loaded):
 
 
 @pytest.mark.parametrize("choices", [{"attention": "local", "block": 4}, {"attention": "compressed", "stride": 3}])
-def test_trace_needs_full_attention(loaded, choices):
+def test_tracing_needs_full_attention(loaded, choices):
     config = decoder_only(vocabulary=loaded.tokenizer.size, d_model=16, heads=2, layers=1, d_ff=8, **choices)
     other = replace(loaded, model=build(config).eval())
     with pytest.raises(InterventionError, match=f"{choices['attention']} attention cannot be traced: choose"):

@@ -17,7 +17,7 @@ def kind(request):
 
 @torch.inference_mode()
 @pytest.mark.parametrize("attention", ["full", "local"])
-def test_reading_token_by_token_matches_one_pass(kind, attention):
+def test_reading_token_by_token_matches_reading_in_one_pass(kind, attention):
     """The text is longer than `max_positions`, which does not limit relative positions."""
     model = build(decoder_only(20, layers=2, **SIZES, positions=kind, attention=attention, block=4)).eval()
     ids = torch.randint(4, 20, (2, 13))

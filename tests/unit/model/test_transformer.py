@@ -78,7 +78,7 @@ def test_tied_embeddings_share_one_matrix(tied, shared):
     assert sum(same) == shared
 
 
-def test_encoder_only_model_matches_the_encoder_of_a_whole_model(model, pair):
+def test_encoder_only_model_matches_the_encoder_of_an_encoder_decoder(model, pair):
     config = dataclasses.replace(model.config, decoder_layers=0, target_vocabulary=0, tied_embeddings="none")
     alone = Transformer(config).eval()
     alone.load_state_dict({name: value for name, value in model.state_dict().items() if name in alone.state_dict()})
@@ -123,7 +123,7 @@ def test_sentences_of_a_batch_do_not_affect_each_other(model, pair):
     torch.testing.assert_close(model(source, target)[order], model(source[order], target[order]))
 
 
-def test_recorder_reports_every_layer_without_changing_the_output(model, pair):
+def test_recorder_stores_every_layer_without_changing_the_output(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     record = Recorder(details=True)

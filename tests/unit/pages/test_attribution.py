@@ -353,7 +353,7 @@ def test_component_bars_are_selectable_and_their_sum_is_stated(asked, written):
     assert f"**{typeset(table.score.sum())}**" in describe_components(asked, written, table)
 
 
-def test_insignificant_agreement_between_methods_is_grey(asked, found):
+def test_insignificant_agreement_between_methods_is_drawn_in_grey(asked, found):
     agreed = agreement(found, asked.ranked)
     table = pair_table(agreed)
     assert len(table) == len(METHODS) ** 2 and (table.n == len(asked.ranked)).all()
@@ -420,7 +420,7 @@ def test_displayed_source_shares_match_the_attribution_methods(shipped, trace):
     assert share_chart(trace, table, "English").to_dict()
 
 
-def test_guessing_game_answer_is_the_measured_word():
+def test_guessing_game_answer_is_the_word_with_the_largest_measured_effect():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
     answers = named_by(each, (0, 1), 1)
     assert answers == {1: [USER, "Attention weights"], 0: ["Erasure"]}

@@ -75,7 +75,7 @@ def test_caption_escapes_markup_in_the_text(small_translator):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_caption_names_the_most_confident_head(small_translator, kind):
+def test_caption_names_the_most_focused_head(small_translator, kind):
     trace = small_translator.trace("The old man reads a book.")
     reported = "".join(
         map(str, describe_most_focused_head(head_metrics(trace, kind, small_translator.tokenizer.scores)))

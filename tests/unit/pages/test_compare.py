@@ -103,7 +103,7 @@ def test_scatter_plot_labels_do_not_overlap():
     assert name_places(np.zeros((6, 2))) == [*LABEL_OFFSETS, "", ""]
 
 
-def test_scatter_plot_points_are_outlined_for_both_themes():
+def test_scatter_plot_points_are_outlined_in_both_themes():
     """The colours of the first layers are as dark as the dark theme, the colours of the last as bright as the light."""
     spec = head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
     points = spec["layer"][0]

@@ -125,7 +125,7 @@ def test_worked_softmax_example_has_known_values():
     np.testing.assert_allclose(table["weight = exp ÷ sum"], [0.880797, 0.119203, 1], atol=1e-6)
 
 
-def test_page_explains_the_pinned_cell_or_else_the_strongest_cell(copying_translator):
+def test_page_explains_the_strongest_cell_if_no_cell_is_pinned(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     weights = trace.encoder[0, 0]
     row, column = picked_cell(trace, "encoder", AttentionParams())

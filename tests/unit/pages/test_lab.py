@@ -194,7 +194,7 @@ def test_recorded_training_is_small_and_states_its_settings(task):
 
 
 @pytest.mark.parametrize("task", RECORDED)
-def test_settings_of_a_recorded_training_reproduce_it(task):
+def test_form_reproduces_the_settings_of_a_recorded_training_within_its_limits(task):
     config = recorded_run(task).config
     settings = settings_of(config, LabParams(task=task, heads="1", steps=20, item="abc"))
     if task == "modular":
@@ -230,5 +230,5 @@ def test_recorded_reversal_training_forms_a_mirror_head():
     assert any(event.kind == "cross" and event.score == "mirror" for event in found)
 
 
-def test_task_without_a_recorded_training_file_gives_none(tmp_path):
+def test_recorded_run_is_none_for_a_task_without_a_file(tmp_path):
     assert recorded_run("copy", tmp_path) is None

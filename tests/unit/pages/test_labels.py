@@ -34,7 +34,7 @@ def test_ellipsis_replaces_letters_of_a_word_that_another_row_predicts(shipped):
     assert not any("…" in row for row in row_labels(axes_of(trace, "decoder")))
 
 
-def test_encoder_row_label_is_its_word(trace):
+def test_encoder_row_label_is_the_word_of_the_row(trace):
     axes = axes_of(trace, "encoder", words=True)
     assert row_labels(axes) == column_labels(axes) == ["The", "dog", "and", "the", "dog", ".", "</s> end"]
 

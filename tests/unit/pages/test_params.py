@@ -79,7 +79,7 @@ def test_url_restores_the_parameters(other):
 
 
 @pytest.mark.parametrize("number", [1e-6, 0.00001, 0.000123, 0.1, 2.5])
-def test_very_small_number_survives_in_a_url(number):
+def test_url_restores_decimal_numbers_exactly(number):
     for cls, each in [(page, each) for page in ADDRESSED for each in fields(page)]:
         lowest, highest = cls.limits(each.name)
         if isinstance(each.default, float) and lowest <= number <= highest:

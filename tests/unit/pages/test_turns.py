@@ -240,7 +240,7 @@ def test_waiting_request_learns_its_place_in_the_queue(monkeypatch):
     assert set(said) <= {0, 1, 2}
 
 
-def test_request_that_leaves_the_queue_delays_no_other(monkeypatch):
+def test_request_that_leaves_the_queue_does_not_delay_the_others(monkeypatch):
     monkeypatch.setattr(turns, "SECONDS_UNSHOWN", 0.01)
     leaves = threading.Event()
 

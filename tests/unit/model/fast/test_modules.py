@@ -55,7 +55,7 @@ def test_gradients_of_a_fast_model_match_those_of_the_original_model(pair, texts
     torch.testing.assert_close(*found, atol=1e-5, rtol=1e-4)
 
 
-def test_speeding_up_twice_or_editing_a_copy_changes_nothing(pair, texts):
+def test_speeding_up_twice_or_editing_a_copy_does_not_change_the_output(pair, texts):
     fast = pair[1]
     before = fast(*texts)
     speed_up(fast)
