@@ -108,7 +108,7 @@ class Peer:
 
 @pytest.fixture(scope="session")
 def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
-    """make_peer(**settings) returns a random model; settings that are not listed go to MarianConfig.
+    """make_peer(**settings) returns a random model. Settings that are not listed here are passed to MarianConfig.
 
     seed: seed of the weights.
     vocabulary: a key of `vocabularies`.

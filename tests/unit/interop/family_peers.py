@@ -107,7 +107,7 @@ FAMILIES: dict[str, tuple[Callable[[Path], Any], str, dict[str, Any]]] = {
 
 
 def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, **generation: Any) -> tuple[Any, Any]:
-    """Write a model folder. Return the model and the tokenizer, which are those of `transformers`.
+    """Write a model folder. Return its model and tokenizer as objects of `transformers`.
 
     Args:
         name: a key of FAMILIES.

@@ -15,7 +15,7 @@ FIGURE = 'figure = { show = "map", kind = "encoder", head = "next", row = "have"
 
 
 def first_of(translator, old: str, new: str) -> list[str]:
-    """Return the messages about the first step after replacing one line in it."""
+    """Replace one line in the first step, and return the messages about that step."""
     assert old in TEXT
     lesson = lesson_of("one", TEXT.replace(old, new, 1))
     assert broken_claims(lesson, translator) == [], "it can be shown"

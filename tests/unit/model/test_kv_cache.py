@@ -24,7 +24,7 @@ def test_appending_to_the_cache_keeps_positions_in_order(attention):
 
 @torch.inference_mode()
 def test_continuations_of_the_same_cache_do_not_affect_each_other(attention):
-    """Appending writes in place, but must not change a cache that shares the same memory."""
+    """Appending to a cache writes in place, but must not change another cache that shares its memory."""
     x = torch.randn(2, BLOCK + 6, 12)
     one, other = torch.randn(2, 2, 1, 12)
     _, seen = attention.project(x[:, :3])

@@ -288,6 +288,6 @@ def test_loaded_model_uses_one_thread_and_is_exempt_from_garbage_collection():
         # All modules and parameters are frozen. Objects of sessions are created later.
         assert gc.get_freeze_count() > 100_000
     finally:
-        # Restores the global state for other tests.
+        # Restore the global state for the other tests.
         gc.freeze()
         torch.set_num_threads(1)

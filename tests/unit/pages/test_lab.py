@@ -204,7 +204,7 @@ def test_form_reproduces_the_settings_of_a_recorded_training_within_its_limits(t
 
 
 def test_recorded_modular_training_shows_grokking():
-    """Training items are solved over 1,000 steps before held-out items, and few frequencies remain at the end."""
+    """Held-out items are solved more than 1,000 steps after training items, and few frequencies remain at the end."""
     run = recorded_run("modular")
     learned = next(snapshot.step for snapshot in run.snapshots if snapshot.training_match >= MIN_MATCH)
     found = next(snapshot.step for snapshot in run.snapshots if snapshot.exact_match >= MIN_MATCH)

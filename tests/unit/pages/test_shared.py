@@ -200,7 +200,7 @@ def test_failed_computation_frees_its_memory(people):
 
 def test_waiting_caller_computes_the_result_if_the_first_thread_ends():
     class Left(BaseException):
-        """Ends the thread of a page that the user left."""
+        """Ends the thread of a page that the user has left."""
 
     waits, runs = threading.Semaphore(0), []
 
@@ -309,7 +309,7 @@ def test_thread_without_a_page_shows_no_waiting_message(caplog):
 
 def test_result_is_available_after_a_waiting_caller_leaves():
     class Left(BaseException):
-        """Ends the thread of a page that the user left."""
+        """Ends the thread of a page that the user has left."""
 
     waits, left = threading.Event(), threading.Event()
 

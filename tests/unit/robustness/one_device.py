@@ -1,7 +1,7 @@
 """Simulates a device with torch's `meta` tensors, which have no values.
 
 Detects operations that mix devices, or create a tensor on the wrong device, without a GPU. Values that are read back
-are invented.
+from the simulated device are invented.
 """
 
 import torch

@@ -46,7 +46,7 @@ def linux() -> tuple[int, ...]:
 
 @pytest.mark.skipif(linux() < (6, 1), reason="the system cannot move memory into huge pages")
 def test_used_memory_moves_into_huge_pages_and_unused_memory_costs_nothing():
-    use_huge_pages()  # Converts memory that was allocated before.
+    use_huge_pages()  # Converts the memory that was allocated before this test.
     count = 16
     used, sparse = (mmap.mmap(-1, count * HUGE_PAGE, flags=mmap.MAP_PRIVATE) for _ in range(2))
     used.madvise(mmap.MADV_NOHUGEPAGE)  # Starts with small pages even if the system uses huge pages by default.
