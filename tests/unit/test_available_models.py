@@ -46,7 +46,7 @@ def test_shipped_model_is_listed_even_without_a_models_folder(monkeypatch, tmp_p
     assert load_checkpoint(MODEL).languages == only.languages
 
 
-def test_folder_is_listed_with_its_languages(monkeypatch, folder, tmp_path):
+def test_model_folder_is_listed_with_its_languages(monkeypatch, folder, tmp_path):
     found = model_folders()
     assert list(found) == [SHIPPED, "en-ar"] and str(found["en-ar"]) == "en-ar: English → Arabic"
     assert found["en-ar"].languages.target.right_to_left and not found["en-ar"].shipped
@@ -140,7 +140,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_folder_problem_is_reported_in_one_line(folder, damage):
+def test_problem_with_a_model_folder_is_reported_in_one_line(folder, damage):
     change, said = DAMAGE[damage]
     change(folder)
     found = model_folders()["en-ar"]

@@ -187,7 +187,7 @@ COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 
 
 def test_no_module_unpickles_data():
-    """The exception is a PyTorch weight file, which only a command with a flag reads."""
+    """The exception is PyTorch weight files, which only a command with a flag reads."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         text = path.read_text(encoding="utf-8")
         assert not {"pickle", "marshal", "shelve", "joblib", "dill"} & {name.split(".")[0] for name in imported(path)}

@@ -63,11 +63,11 @@ def test_container_image_contains_the_same_files_as_an_installation():
     assert all((APP / name).exists() for name in copied)
 
 
-def test_container_is_reported_healthy_after_warm_up():
+def test_container_image_makes_the_app_respond_only_after_warm_up():
     assert f"{WARM_UP_VARIABLE}=1" in read("Dockerfile").split("CMD")[0]
 
 
-def test_app_processes_accept_the_host_name_that_users_open():
+def test_compose_file_requires_the_host_name_that_users_open():
     app = yaml.safe_load(read("compose.yaml"))["services"]["app1"]
     assert app["environment"]["STREAMLIT_SERVER_ALLOWED_HOSTS"].startswith("${ATLAS_HOST:?")
 

@@ -50,7 +50,7 @@ def test_replacement_mode_changes_only_the_effects_of_switching_heads_off(small_
             np.testing.assert_allclose(values, found.values[name][kind][:1], atol=1e-5)
 
 
-def test_head_counts_as_changing_a_sentence_if_the_translation_differs(small_translator, found):
+def test_head_counts_as_changing_a_translation_if_any_token_differs(small_translator, found):
     changed = found.values["changed"]["cross"][1]
     for layer, head in np.ndindex(changed.shape):
         off = Interventions({("cross", layer, head): 0.0})

@@ -85,7 +85,7 @@ def translator(shaped_translator):
     return with_means
 
 
-def test_equal_interventions_compare_equal():
+def test_interventions_with_the_same_effect_compare_equal():
     one = Interventions(gates={("cross", 0, 7): 0, ("encoder", 1, 1): 1.0}, hidden_source=[2, 1, 2])
     other = Interventions(gates=((("cross", 0, 7), 0.0),), hidden_source=(1, 2))
     assert one == other and hash(one) == hash(other) and one.gate(("cross", 0, 7)) == 0

@@ -71,7 +71,7 @@ def test_model_run_stays_on_the_device_of_the_model(model):
                 assert {each.device for name in record.tensors for each in record.tensors[name]} == {META}
 
 
-def test_padding_stays_on_the_device_of_the_model(model):
+def test_run_with_padding_stays_on_the_device_of_the_model(model):
     with OneDevice():
         assert model(ids(2, 5), ids(2, 4), source_mask=ids(2, 5) != 1).device == META
 

@@ -44,7 +44,7 @@ def test_prefix_matching_attention_has_a_prefix_match_score_of_one():
     # encoder, a letter attends to the letter after its other occurrence; the first b has none, as the second b is last.
     found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
     assert found["prefix_match"]["encoder"] == 1 and found["prefix_match"]["decoder"] == 1
-    # In the source, a is followed by the letters at indices 1 and 4, b by the letter at 2, and c by the letter at 3.
+    # In the source, the letters at indices 1 and 4 follow an a. The letter at index 2 follows b, and the one at 3 c.
     assert found["prefix_match"]["cross"] == 1
 
 
