@@ -39,7 +39,9 @@ def test_dictionary_lists_every_alignment_link_once(pairs, model_folder, run_mai
     assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
-def test_align_command_without_targets_uses_its_own_translations(tmp_path, model_folder, small_translator, run_main):
+def test_align_command_without_targets_aligns_the_translations_of_the_model(
+    tmp_path, model_folder, small_translator, run_main
+):
     path = tmp_path / "sources.txt"
     path.write_text("I have a dream.\nA dog\n", encoding="utf-8")
     done = run_main(main, path, "--own", "--format", "tsv", "--unit", "tokens", "--model", model_folder, *NAMED)
@@ -79,7 +81,7 @@ def test_gold_file_with_one_link_per_line_is_read(tmp_path):
     assert found.error_rate() == pytest.approx(1 - 5 / 7)
 
 
-def test_line_without_alignments_counts_as_missing_its_sure_links(tmp_path):
+def test_unaligned_line_counts_as_missing_its_sure_links(tmp_path):
     found = noted(tmp_path / "gold.txt", "0-0 1-1\n0-0 1-1\n0-0 1?1\n")
     found.note(2, None)
     assert found.error_rate() == pytest.approx(1 / 9)

@@ -50,7 +50,7 @@ def small_chunks():
 
 @pytest.fixture(scope="module")
 def whole(small_translator, sentences, tmp_path_factory, small_chunks):
-    """Return the measurement of the whole file in one process; a second call must not measure again."""
+    """Measure the whole file in one process; a second call must return the result without measuring again."""
     folder = tmp_path_factory.mktemp("whole")
     file, state = written(sentences, folder), folder / "state"
     found = measure_corpus(small_translator, file, state)

@@ -191,7 +191,7 @@ def test_word_boundaries_are_found_from_token_spelling(spelling):
     assert [word for word in found if word] == words
 
 
-def test_character_offsets_locate_words_that_token_text_cannot():
+def test_character_offsets_locate_words_whose_tokens_differ_from_the_text():
     """The tokens of a lower-casing tokenizer differ from the typed text."""
     text, tokens = tokens_of(
         ["[CLS]", "ele", "##ve", "!", "[SEP]"], text="Élève !", offsets=[(0, 0), (0, 3), (3, 5), (6, 7), (0, 0)]

@@ -79,7 +79,7 @@ def replacements(translator, text=TEXT):
 
 @pytest.fixture(scope="session")
 def translator(shaped_translator):
-    """A translator with a configuration from SHAPES, and with mean head outputs."""
+    """Return a translator with a configuration from SHAPES and with mean head outputs."""
     with_means = copy.copy(shaped_translator)
     with_means.means = means_of(shaped_translator)
     return with_means

@@ -9,5 +9,5 @@ from tests.unit.training.tiny_runs import copy_prepared
 
 @pytest.fixture
 def run(prepared: Path, tmp_path: Path) -> Path:
-    """A prepared training folder for one test, copied from the module's `prepared` fixture."""
+    """Return a prepared training folder for one test, copied from the module's `prepared` fixture."""
     return copy_prepared(prepared / "run", tmp_path)

@@ -63,7 +63,7 @@ def three_steps(prepared, tmp_path_factory):
 
 @pytest.fixture
 def trained(three_steps, tmp_path):
-    """Folder of a finished training run of three steps."""
+    """Return the folder of a finished training run of three steps."""
     return shutil.copytree(three_steps, tmp_path / "run")
 
 
@@ -210,7 +210,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
 
 
 def test_run_with_newly_prepared_data_resumes_only_if_the_data_is_the_same(trained, prepared):
-    """With an equal number of tokens, training once continued, and saved a useless model with a valid seal."""
+    """With an equal number of tokens, training once continued on other data and sealed a useless model as valid."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")
     assert trainer(trained, steps=4).step == 3
@@ -316,7 +316,7 @@ def test_resuming_with_fewer_steps_than_already_taken_is_rejected(trained):
         trainer(trained, steps=2)
 
 
-def test_micro_batches_add_up_to_one_step(run):
+def test_micro_batches_give_the_gradient_of_the_whole_step(run):
     """The gradient is the mean over all tokens of the step, however they are split."""
     split = trainer(run, dropout=0.0)
     members = [split._members(0), split._members(1)]

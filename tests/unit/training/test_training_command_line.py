@@ -16,7 +16,7 @@ from transformer.training.synthesis import plausible
 
 
 def command(*arguments):
-    """Run the training command in its own process, which takes seconds to import torch."""
+    """Run the training command in a new process, which takes seconds because it imports torch."""
     return subprocess.run(
         [sys.executable, "-m", "transformer.training", *map(str, arguments)],
         capture_output=True,
@@ -86,7 +86,7 @@ def test_synthetic_pairs_contain_each_sentence_once(tmp_path, run_main):
 
 
 def test_synthetic_pairs_exclude_failed_translations():
-    """A failing model may write nothing, or never end."""
+    """A failing model may write an empty translation, or one that never ends."""
     assert plausible(("I have a dream.", "Ich habe einen Traum."))
     assert not plausible(("I have a dream.", "")) and not plausible(("No.", "nicht " * 50))
 
