@@ -15,7 +15,7 @@ NormPlacement = Literal["pre", "post"]
 Kind = Literal["encoder", "decoder", "cross"]
 Attention = Literal["full", "local", "compressed"]
 Positions = Literal["sinusoidal", "sinusoidal_halves", "sinusoidal_fairseq", "learned", "rotary", "alibi", "none"]
-# Positional encodings that change attention scores instead of embeddings.
+# Positional encodings that change the attention scores instead of the embeddings.
 RELATIVE = ("rotary", "alibi")
 TiedEmbeddings = Literal["none", "target", "all"]
 
@@ -26,7 +26,7 @@ CHOICES = {
     "tied_embeddings": get_args(TiedEmbeddings),
 }
 COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
-# Fields omitted from config.json if they have their default value, because older versions reject these fields.
+# Fields omitted from config.json if they have their default value, because older versions of this project reject them.
 OMITTED_DEFAULTS = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
 # Maximum number of entries in `unapplied`, and of characters per entry.
 MAX_CHARACTERS = 200
@@ -48,29 +48,29 @@ class TransformerConfig:
         heads: number of heads H in every attention layer.
         encoder_layers, decoder_layers: number of layers L in each stack; 0 omits the stack.
         d_ff: width F of the position-wise feed-forward network.
-        dropout: dropout rate in training, applied after each sub-layer, to the embeddings (section 5.4), and to the
-            attention weights.
+        dropout: dropout rate in training, applied to each sub-layer's output, to the embeddings (section 5.4), and to
+            the attention weights.
         activation: activation function of the feed-forward network.
-        norm: "post" as in the paper, x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
+        norm: "post", as in the paper: x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
         positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines before all
-            cosines; "sinusoidal_fairseq" does so with fairseq's frequencies, starting at position 2. "learned" has one
-            vector for each of `max_positions`; "rotary" rotates the queries and keys in self-attention (Su et al.
-            2021); "alibi" subtracts a penalty from the scores that grows with distance (Press et al. 2022); "none" adds
+            cosines; "sinusoidal_fairseq" is the same with fairseq's frequencies, starting at position 2. "learned" has
+            one vector for each of `max_positions`; "rotary" rotates the queries and keys in self-attention (Su et al.
+            2021); "alibi" subtracts from each score a penalty that grows with distance (Press et al. 2022); "none" adds
             no positional encoding.
-        max_positions: number of learned positions; all other encodings have no maximum.
+        max_positions: number of learned positions; the other encodings have no limit.
         tied_embeddings: "target": the output layer shares the target embedding's weights; "all": the source embedding
-            shares them too (section 3.4), with a joint vocabulary. "none": nothing is shared.
+            shares them too (section 3.4), which needs a joint vocabulary. "none": nothing is shared.
         scale_embedding: whether to multiply embeddings by sqrt(D) (section 3.4).
         output_bias: whether the output layer has a bias.
         embedding_norm: whether to normalise the sum of embeddings and positions, as BART does.
-        generation: Hugging Face generation settings of an imported model; beam search then ends and ranks hypotheses as
-            `generate` does. None for a model trained by this project.
+        generation: Hugging Face generation settings of an imported model, for which beam search ends and ranks
+            hypotheses as `generate` does. None for a model trained by this project.
         unapplied: generation settings of an imported model that are not supported, such as "num_beams 6".
-        attention: positions that a position in a language model may look at: "full", all positions up to itself;
-            "local", those in its own block; "compressed", keys and values that a convolution merges from several
-            positions (Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
+        attention: what a position in a language model may look at. "full": all positions up to itself; "local": those
+            of them in its own block; "compressed": keys and values that a convolution merges from several positions
+            (Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
         block: number of positions in a block of local attention.
-        stride: number of positions that compressed attention merges into one, and the convolution's kernel width.
+        stride: number of positions that compressed attention merges into one key, and the convolution's kernel width.
 
     Raises:
         ValueError: a value is out of range, or two values are incompatible; the message names the fields.
@@ -148,7 +148,7 @@ class TransformerConfig:
 
     @classmethod
     def from_json(cls, text: str) -> TransformerConfig:
-        """Parse a configuration from JSON written by `to_json`, or by an older version for a language model.
+        """Parse a configuration from JSON written by `to_json`, or by older versions for language models.
 
         Raises:
             ValueError: the text is not a JSON object, or has an unknown, missing or invalid field.
@@ -189,11 +189,12 @@ class TransformerConfig:
             or not all(isinstance(each, str) and len(each) <= MAX_CHARACTERS for each in self.unapplied)
         ):
             raise ValueError(
-                f"unapplied must be texts of at most {MAX_CHARACTERS} characters, not {self.unapplied!r:.60}"
+                f"unapplied must be at most {MAX_CHARACTERS} texts of at most {MAX_CHARACTERS} characters each, not "
+                f"{self.unapplied!r:.60}"
             )
 
     def _check_stacks(self) -> None:
-        """Check that there is a stack, and that options that need a stack are only used with that stack."""
+        """Check that there is a stack, and that the other fields are compatible with the stacks and with each other."""
         if not self.encoder_layers and not self.decoder_layers:
             raise ValueError("encoder_layers and decoder_layers are both 0")
         for side, stack in (("source", "encoder"), ("target", "decoder")):
@@ -213,7 +214,7 @@ class TransformerConfig:
             raise ValueError(f"attention={self.attention!r} needs encoder_layers 0, not {self.encoder_layers}")
 
 
-# Fields of config.json in old language models, which were a separate class.
+# Fields of config.json in old language models, which had their own configuration class.
 LANGUAGE_MODEL_FIELDS = {
     "vocabulary",
     "d_model",
@@ -280,7 +281,7 @@ def _parse_object(text: str) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("the configuration is nested too deeply") from None
     if not isinstance(values, dict):
-        raise ValueError(f"a configuration is a JSON object, not {type(values).__name__}")
+        raise ValueError(f"a configuration must be a JSON object, not {type(values).__name__}")
     return values
 
 

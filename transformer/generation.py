@@ -17,13 +17,13 @@ class Generation:
         max_length: maximum number of tokens, including the start symbol; None for no limit.
         max_new_tokens: maximum number of tokens, without the start symbol; has priority over `max_length`.
         suppress_tokens: token ids that are never written.
-        begin_suppress_tokens: ids that must not be the first token, or the second if the first is forced.
+        begin_suppress_tokens: ids that must not be the first token, or the first one after forced tokens.
         bad_words_ids: token sequences that are never written.
         forced_eos_token_id: id of the token to write when a text reaches the maximum length.
         early_stopping: when beam search ends. True: once there are as many finished hypotheses as beams. False: once
-            the best live hypothesis scores less than the worst finished one. "never": once the best live hypothesis
-            would score less at any length.
-        renormalize_logits: whether probabilities are normalised to sum to 1 after the other settings.
+            the best live hypothesis also scores no higher than the worst of them. "never": once it would score no
+            higher even at the maximum length.
+        renormalize_logits: whether probabilities are normalised to sum to 1 after the other settings are applied.
     """
 
     repetition_penalty: float = 1.0
@@ -46,7 +46,9 @@ class Generation:
         if not self.repetition_penalty > 0 or min(*counts, *ids) < 0:
             raise ValueError("a generate() setting is negative, or repetition_penalty is not above 0")
         if self.limit is not None and self.limit < 1 or not all(self.bad_words_ids):
-            raise ValueError("max_length leaves no token to write, or a sequence of bad_words_ids is empty")
+            raise ValueError(
+                "max_length or max_new_tokens leaves no token to write, or a sequence of bad_words_ids is empty"
+            )
 
     @property
     def limit(self) -> int | None:

@@ -54,11 +54,11 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
 def test_verifying_an_experiment_recomputes_it_and_names_differences():
     test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
     test.button(key="patch_check").click().run()
-    assert healthy(test) and "recomputed numbers match to within" in test.success[0].value
+    assert healthy(test) and "recomputed results match to within" in test.success[0].value
     carried = next(data["experiment"] for _, data in messages(test, "experiment") if data["file"] == "patch-next")
     opener, _ = messages(test, "mark")[0]
     send(test, opener, "opened", carried)
-    assert healthy(test) and "recomputed numbers match to within" in test.success[0].value
+    assert healthy(test) and "recomputed results match to within" in test.success[0].value
     saved = json.loads(Experiment.read(carried.encode()).to_json())
     saved["parts"][0]["claims"]["effect"]["value"] = [0.25]
     send(test, opener, "opened", json.dumps(saved))

@@ -26,8 +26,8 @@ class BeamStep(Step):
     The next step's rows are the expansions with fate ALIVE, in order.
 
     Attributes:
-        score: as in `Step`, and used to rank hypotheses. The `generate` settings of an imported model may modify
-            the summed values.
+        score: as in `Step`; used to rank hypotheses. The `generate` settings of an imported model may change the
+            log-probabilities before they are summed.
         sentence: batch index of each row's sentence, [N].
         parent: row that each expansion extends, [M].
         penalised: score divided by the length penalty, float64 [M].
@@ -61,22 +61,22 @@ def beam_search(
     """Search for the best translations of B sentences in one batch.
 
     At each step, a sentence's `beam_size` best expansions without the end symbol stay live. An expansion with the end
-    symbol ends its hypothesis if it ranks among the `beam_size` best of all expansions. It does not replace a live
-    expansion. Expansions of one step have equal lengths, so the length penalty only affects comparisons between
-    hypotheses that end at different steps.
+    symbol ends its hypothesis if the expansion is among the `beam_size` best of all the sentence's expansions. It does
+    not take the place of a live expansion. Expansions of one step have equal lengths, so the length penalty affects
+    only comparisons between hypotheses that end at different steps.
 
-    The search for a sentence stops in either of two cases:
+    The search for a sentence stops after `limit` steps, or earlier in either of two cases:
 
     - No live hypothesis could overtake the best ended hypothesis, even if its remaining tokens had probability 1.
-    - `beam_size` hypotheses have ended, and no live hypothesis currently scores higher than the best of them. This
-      rule and the pruning make the search inexact: a live hypothesis might still have overtaken the best one.
+    - `beam_size` hypotheses have ended, and no live hypothesis currently scores higher than the best ended one.
+      This rule and the pruning make the search inexact: a live hypothesis might still have overtaken that one.
 
     For a model with `config.generation`, hypotheses end and are ranked as in Hugging Face's `generate`
     (`_GenerateEndRule`).
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
-        beam_size, length_penalty: as in `DecodingSettings`; a beam of 1 is greedy decoding.
+        beam_size, length_penalty: as in `DecodingSettings`; a beam size of 1 gives greedy decoding.
 
     Yields:
         One step per token, until the search for every sentence has stopped.
@@ -92,7 +92,7 @@ def beam_search(
     if generation is not None:
         ending_rule = _GenerateEndRule(batch_size, beam_size, limit, length_penalty, generation.early_stopping)
     read = cache.first_read(symbols.start)
-    # Sentence index and score of each live hypothesis. These small arrays stay on the CPU, in float64;
+    # Sentence index and score of each live hypothesis. These small arrays stay on the CPU, the scores in float64;
     # see `Step.score`.
     sentence = np.arange(batch_size)
     score = np.zeros(batch_size)
@@ -153,7 +153,7 @@ class _EndRule:
         Args:
             length: number of tokens per hypothesis after the step.
             owner, ended: sentence and penalised score of each hypothesis that ended at the step.
-            live: best score among each sentence's live hypotheses, [B].
+            live: best score among each sentence's live hypotheses, without the length penalty, [B].
         """
         for sentence, score in zip(owner, ended, strict=True):
             kept = np.append(self.best[sentence], score)
@@ -166,7 +166,7 @@ class _EndRule:
 
 
 class _GenerateEndRule(_EndRule):
-    """The rule of Hugging Face's `generate`, which divides a score by length^alpha.
+    """End rule of Hugging Face's `generate`, whose length penalty is length^alpha.
 
     Args:
         batch_size, beam_size, limit, length_penalty: as in `_EndRule`.
@@ -204,7 +204,7 @@ def length_penalty_factor(length: int, length_penalty: float = LENGTH_PENALTY) -
 def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
     """Return the `count` most likely expansions of every row, sorted by sentence and then by score, best first.
 
-    A count of twice the beam size is enough: at most one expansion per row ends, and the rest can fill the beam.
+    A count of twice the beam size is enough: at most one expansion per row ends, so the rest can still fill the beam.
 
     Returns:
         Parent row, token id, and total score of each expansion.

@@ -16,7 +16,7 @@ from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 
 Choice = TypeVar("Choice")
 
-# Maximum number of tokens per character. If the limit leaves room for that many, any character may begin.
+# Maximum number of tokens per character. If the limit leaves room for this many tokens, any character may begin.
 LONGEST_CHARACTER = 4
 
 
@@ -119,10 +119,10 @@ class AppliedConstraints:
 
         Args:
             logits, step: as in `exclude_`.
-            choose: function of the logits after the constraints.
+            choose: function that returns a choice, given the constrained logits.
             tokens: function that returns the ids in a choice.
-            again: function that corrects a choice that could break a character. Its logits exclude the tokens that
-                would break a character. None means `choose`.
+            again: function that corrects a choice that could break a character, given logits that also exclude the
+                tokens that would break one. If None, `choose` is called again.
         """
         choice = choose(self.exclude_(logits, step))
         if not self._may_break(tokens(choice), step):
@@ -172,7 +172,7 @@ class AppliedConstraints:
     def _may_break(self, tokens: Iterable[int], step: int) -> bool:
         """Return whether any row could break a character by taking one of these tokens.
 
-        If not, excluding the tokens that would break a character does not change the rank of `tokens` in the logits.
+        If not, all of `tokens` stay allowed when the tokens that would break a character are excluded.
         """
         return (
             bool(self._spelling)

@@ -12,7 +12,7 @@ NEVER = float("-inf")
 
 
 class GenerationRules:
-    """Applies `generate` settings, such as repetition penalty and banned words, during one search.
+    """Applies `generate` settings, such as the repetition penalty and banned words, during one search.
 
     A row is a live hypothesis.
 

@@ -26,7 +26,7 @@ def greedy(
 
 
 def most_likely(logits: Tensor) -> Tensor:
-    """Return the id, [N], of the largest logit in each row of logits, [N, V]; in case of a tie, the lowest id."""
+    """Return the id of the largest logit in each row, [N]; in case of a tie, the lowest id. The logits are [N, V]."""
     if logits.device.type == "cpu":
         # Use numpy, because torch's `argmax` takes ten times as long.
         return torch.from_numpy(logits.numpy().argmax(axis=-1))

@@ -3,10 +3,10 @@
 Mean ablation removes the information in the variation of a head's output. The mean may be an output that the head never
 produces. Resample ablation instead uses the head's output on another input (Chan et al. 2022, "Causal Scrubbing"; the
 default of ACDC, Conmy et al. 2023). In these papers all prompts have equal lengths, so position i takes the output at
-position i of the other prompt. Positions in natural sentences do not correspond. Here, every position therefore takes
+position i of the other prompt. In natural sentences, positions do not correspond. Here, every position therefore takes
 the output at a random position of the other sentence, and all heads of a stack use the same positions. Averaged over
-many draws, the replacement equals the mean in mean ablation, except that all sentences have equal weight, regardless of
-length.
+many draws, the replacement approaches the mean in mean ablation, except that all sentences have equal weight,
+regardless of length.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ POSITIONS = MAX_TOKENS + 1
 
 
 class HeadReplacements:
-    """Computes the activations that replace head outputs and patched places; called by `edits_of`.
+    """Computes the activations that replace head outputs and the values at patched places; called by `edits_of`.
 
     Create a new object for every model run.
 
@@ -53,16 +53,16 @@ class HeadReplacements:
         """Return every head's replacement output, [L, H, 1 or P, K] by attention kind, on the CPU; P is `positions`.
 
         Raises:
-            InterventionError: the means or their sentences are missing.
+            InterventionError: the model is a language model, or the means or their sentences are missing.
         """
         if not self._model.config.encoder_layers:
             raise InterventionError(
-                f"The mode {interventions.mode} needs outputs of heads on other sentences, which are measured only for "
-                "translators: choose the mode zero or uniform."
+                f"The mode {interventions.mode} needs the heads' outputs on other sentences, which are measured only "
+                "for translators: choose the mode zero or uniform."
             )
         if self._means is None:
             raise InterventionError(
-                "The heads' mean outputs are missing for this model: make them with "
+                "The heads' mean outputs are missing for this model: measure them with "
                 "`python -m transformer.analysis means`, or choose the mode zero or uniform."
             )
         if interventions.mode == "mean":
@@ -71,7 +71,7 @@ class HeadReplacements:
         if draw not in self._drawn:
             pair, places = drawn(self._means.pairs, self._source_ids, *draw)
             outputs = head_outputs(self._model, pair)
-            # Edits are combined on the CPU, head by head, so one transfer from the device is enough.
+            # Move all outputs to the CPU at once, because edits are combined there head by head.
             self._drawn[draw] = {kind: outputs[kind][:, :, places[kind][: self._positions]].cpu() for kind in KINDS}
         return self._drawn[draw]
 
@@ -120,7 +120,7 @@ def head_outputs(model: Transformer, pair: Pair) -> dict[Kind, Tensor]:
 
 
 def recorded(model: Transformer, pair: Pair) -> Recorder:
-    """Run a model on a sentence and its translation, and record all activations; a language model has no source."""
+    """Run a model on a sentence and its translation, and record all activations; a language model's source is empty."""
     source, target = (torch.tensor([ids], device=model.device) for ids in pair)
     record = Recorder(details=True)
     memory = model.encode(source, None, record=record) if pair[0] else None
@@ -131,11 +131,11 @@ def recorded(model: Transformer, pair: Pair) -> Recorder:
 def value_at(record: Recorder, place: Place, position: int) -> Tensor:
     """Return the recorded activation for a place's site, layer and head at `position`.
 
-    Shapes are [K] for a head's output, [N] for a head's attention weights, and [D] otherwise.
+    Shapes are [K] for a head's output, [S] for a head's attention weights on S keys, and [D] otherwise.
     """
     site, layer, head, _ = place
     tensors = record.tensors[site]
-    # The residual stream is recorded before the first layer and after each of the N sub-layers of every layer.
+    # The residual stream is recorded before the first layer and after every sub-layer.
     step = (len(tensors) - 1) // len(record.tensors[f"{kind_of(site)}.weights"]) if is_residual(site) else 1
     tensor = tensors[layer * step][0]
     return tensor[head, position] if has_heads(site) else tensor[position]

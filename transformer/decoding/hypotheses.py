@@ -15,7 +15,7 @@ class Hypothesis:
         tokens: token ids, including any end symbol.
         log_prob: sum of the tokens' log-probabilities, nats.
         score: as in `BeamStep`; equals `log_prob` unless an imported model's `generate` settings modify scores.
-        penalised: score divided by the length penalty, which the search maximises.
+        penalised: the quantity that the search maximises, which is `score` divided by the length penalty.
         ended: False if the search stopped before the hypothesis reached the end symbol.
         step, expansion: index of the step that added the last token, and of the expansion within that step.
     """
@@ -32,7 +32,7 @@ class Hypothesis:
 def hypotheses(
     steps: Iterable[BeamStep], batch_size: int, *, limit: int | None = None
 ) -> tuple[tuple[Hypothesis, ...], ...]:
-    """Return each sentence's final hypotheses, best first: ended hypotheses, then unfinished ones.
+    """Return each sentence's final hypotheses: the ended ones, then the unfinished ones, each group best first.
 
     Scores of ended and unfinished hypotheses are not comparable, because an unfinished one would have grown longer.
 

@@ -26,12 +26,12 @@ def decode_loop(
     constraints: Constraints,
     capture: bool,
 ) -> Iterator[Step]:
-    """Decode B sentences in one batch until each has predicted the end symbol.
+    """Decode B sentences in one batch, until each has its end symbol or the limit is reached.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         cache: decoder cache from the model's `start_cache`, which contains the encoded source and the interventions.
-        choose: function that maps constrained logits [B, V] to the tokens to take, [B]. Called once per step, even
+        choose: function that maps constrained logits [B, V] to the tokens to take, [B]. Called at every step, even
             within a forced prefix.
         again: like `choose`, but called to replace tokens that would break a character, with such tokens excluded from
             the logits; None to call `choose` again.
@@ -74,7 +74,7 @@ def decode_loop(
 
 
 def _replace_broken(choose: Callable[[Tensor], Tensor], logits: Tensor, predicted: Tensor) -> Tensor:
-    """Replace each token, [B], that the logits, [B, V], exclude by a token that `choose` returns."""
+    """Replace the tokens, [B], that the logits, [B, V], exclude with tokens that `choose` returns."""
     allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
     return predicted if allowed.all() else torch.where(allowed, predicted, choose(logits))
 

@@ -87,7 +87,7 @@ class Reader:
         return trace, log_probs
 
     def logit_lens(self, predicted: tuple[Token, ...]) -> tuple[LogitLens, np.ndarray]:
-        """Return every decoder layer's prediction, and the rank of each target token, [T].
+        """Return every decoder layer's predictions, and each target token's rank in the last layer's predictions, [T].
 
         Call `read` first, with a recorder that keeps details.
         """

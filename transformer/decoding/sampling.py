@@ -80,7 +80,7 @@ def truncated_to_count(logits: Tensor, count: int) -> Tensor:
 
 
 def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
-    """Set logits [..., V] to minus infinity, except each row's most likely tokens, up to total probability `mass`.
+    """Keep each row's most likely tokens, up to total probability `mass`; set other logits [..., V] to minus infinity.
 
     This is top-p or nucleus sampling (Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section
     3.1). The token at which the sum reaches `mass` is kept, so at least one token remains.
@@ -98,8 +98,8 @@ def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
         uniform: uniform random numbers in [0, 1), [N].
 
     Returns:
-        The tokens, [N], at which the cumulative distribution of softmax(logits) exceeds `uniform`. Then each random
-        number's relative position within the token's interval, float64 [N], which is also uniform in [0, 1).
+        The tokens, [N], at which the cumulative distribution of softmax(logits) first exceeds `uniform`. Also each
+        random number's relative position within its token's interval, float64 [N], which is uniform in [0, 1).
     """
     # Always on the CPU in float64: in float32, rounding errors add up over thousands of tokens.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)

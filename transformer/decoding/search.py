@@ -24,7 +24,7 @@ LENS_CANDIDATES = 3
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """The best translation found by a decoding method.
+    """The translation or continuation that a decoding method found.
 
     Attributes:
         tokens: token ids, including any end symbol.

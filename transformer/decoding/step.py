@@ -1,4 +1,4 @@
-"""Result types for a single decoding step, common to all decoding methods."""
+"""Computes a single decoding step, and defines the types of its results, for all decoding methods."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,8 +16,8 @@ class StepAttention:
     """Attention weights of one decoding step, for N hypotheses, L layers and H heads.
 
     Attributes:
-        decoder: weights to the P tokens read so far, including the current one, [N, L, H, P].
-        cross: weights to the S source tokens, [N, L, H, S]; S is 0 for a model without a source.
+        decoder: weights on the P tokens read so far, including the current one, [N, L, H, P].
+        cross: weights on the S source tokens, [N, L, H, S]; S is 0 for a model without a source.
     """
 
     decoder: Tensor
@@ -62,7 +62,7 @@ class Step:
         predicted: ids of the chosen tokens, [M]; padding after the end of a sentence.
         log_prob: the model's log-probability of each chosen token, nats [M]; 0 after the end of a sentence.
         score: cumulative sum of `log_prob` up to the current step, nats, float64 [M]. In float32, a long sentence's sum
-            would lose the fifth decimal. The sum is on the CPU because some devices lack float64.
+            would be wrong in the fifth decimal place. The sum is on the CPU because some devices lack float64.
     """
 
     read: Tensor

@@ -18,14 +18,14 @@ MAX_CHARACTERS = 10_000
 WANTED = {"source": "Type a sentence to translate.", "target": "Type the translation that the model should read."}
 # REQUESTED_CODE matches a target language code, as in ">>fra<<", and SOURCE_CODE a source language code, as in
 # "<<eng>>". UNSUPPORTED_CODE is used for models without language codes. It is stricter, because a text may begin with a
-# word in quotation marks such as »Ja«.
+# word in quotation marks, such as ">>Ja<<".
 REQUESTED_CODE = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
 SOURCE_CODE = re.compile(r"\s*<<([A-Za-z][A-Za-z0-9_-]{0,31})>>")
 UNSUPPORTED_CODE = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
 
 
 def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
-    """Check the language codes at the start of a typed text, and return the text without surrogates.
+    """Check the language codes at the start of a typed text, and return the text with surrogates replaced.
 
     Args:
         text: source text as typed.
@@ -33,7 +33,7 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
         languages: the model's default languages.
 
     Raises:
-        TextError: the text requests a language that the model does not support, or more than one.
+        TextError: the text names a language that the model does not support, or more than one per side.
     """
     text = replace_surrogates(text)
     code, rest = split_code(text, codes)

@@ -36,7 +36,7 @@ def write(
         beginning: token ids of the text to continue, which the cache already contains; empty for a translation.
 
     Raises:
-        ValueError: the vocabulary lacks a token in the constraints.
+        ValueError: the vocabulary lacks a token in the constraints, or every token is banned.
     """
     spelt = replace(constraints, spelling=vocabulary.spelling)
     began = perf_counter()

@@ -29,7 +29,7 @@ class Report:
 
     def __str__(self) -> str:
         if not self.differing:
-            return f"All {self.compared} recomputed numbers match to within {self.tolerance:.0e}."
+            return f"All {self.compared} recomputed results match to within {self.tolerance:.0e}."
         more = len(self.differing) - MAX_LISTED
         return "\n".join([*self.differing[:MAX_LISTED], *([f"{more} more claims differ."] if more > 0 else [])])
 
@@ -55,7 +55,7 @@ def check(experiment: Experiment, runs: Any) -> Report:
         runs: object with a method `get` that computes model runs, such as a `Translator`.
 
     Raises:
-        ExperimentError: a model run cannot be computed, or its result lacks a claimed number.
+        ExperimentError: nothing is claimed, a model run cannot be computed, or its result lacks a claimed value.
         AtlasError: raised by a model run.
     """
     claims = [(part, name, claim) for part in experiment.parts for name, claim in part.claims.items()]

@@ -76,7 +76,7 @@ class ClaimedRun:
 
     @classmethod
     def of(cls, label: str, run: Run[Any], result: Any) -> ClaimedRun:
-        """Build a claim from a model run and its actual result."""
+        """Build claims from the actual result of a model run."""
         return cls(label, run, {name: ClaimedValue.of(value) for name, value in run.states(result).items()})
 
 
@@ -100,7 +100,7 @@ class _File(_FileVersion, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Experiment:
-    """Several model runs with their claimed results.
+    """Model runs with their claimed results.
 
     Attributes:
         model: version of the model that computed the results.
@@ -128,7 +128,7 @@ class Experiment:
         """Parse the first experiment in a file. The content is untrusted.
 
         Raises:
-            ExperimentError: the content is not an experiment, or has a newer version than this program supports.
+            ExperimentError: the file contains no valid experiment, or one whose version is too new for this program.
             AtlasError: a model run's arguments contradict each other.
         """
         return cls._of(_texts(content)[0])

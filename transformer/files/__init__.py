@@ -1,1 +1,1 @@
-"""Helpers for files and memory: paths, size-limited reading, atomic writing, and memory limits."""
+"""Helpers for files: paths, size-limited reading, atomic writing, tensor files, records and CSV cells."""

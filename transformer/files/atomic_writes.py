@@ -84,7 +84,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write the output of a command to a file, a device or a pipe.
+    """Write a command's output to a file, a device or a pipe.
 
     Raises:
         OSError: as in `write_errors_explained`.

@@ -1,4 +1,4 @@
-"""Marker of an experiment embedded in a figure file or a slide file."""
+"""Marks the beginning of an experiment that is embedded in a figure file or a slide file."""
 
 import re
 

@@ -21,7 +21,7 @@ def measurement_file(folder: Path, name: str) -> Path:
     """Return the path of a file with measurements of a model.
 
     For the built-in translator, the file is in assets/; for other models, it is in the model folder. For a training
-    checkpoint, it is next to the weights file, and begins with the name of the weights file.
+    checkpoint, it is next to the weights file, and its name is that of the weights file with another extension.
 
     Args:
         folder: model folder, or a checkpoint's weights file.

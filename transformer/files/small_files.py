@@ -69,7 +69,7 @@ def read_beginning(path: Path, most: int) -> tuple[str, bool]:
 
 
 def _beginning(path: Path, most: int) -> bytes:
-    """Read a file up to `most` + 1 bytes; the extra byte exists only if the file is larger than `most`."""
+    """Read at most `most` + 1 bytes of a file; the extra byte shows that the file is larger than `most`."""
     with path.open("rb") as file:
         return file.read(most + 1)
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from transformer.files.atomic_writes import atomic_file
 
-# Format version of sealed files. In format 1, the checksum was missing or did not cover the data needed to resume.
+# Format version of sealed files. In format 1, the checksum was missing or did not cover all data needed to resume.
 FORMAT = "2"
 
 
@@ -89,7 +89,7 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: the file is damaged, or its notes have other keys.
+        ValueError: the file is damaged or from another version, or its notes have other keys.
     """
     # Raises FileNotFoundError only if nothing exists at `path`. A dangling link counts as damaged, not as missing.
     path.lstat()

@@ -58,8 +58,8 @@ def export_huggingface(model: Path, output: Path) -> None:
             )
         if config.embedding_norm:
             raise CheckpointError(
-                f"The model in {model} normalises its embeddings, which Hugging Face's Marian does not: this model "
-                "cannot be exported."
+                f"The model in {model} normalises its embeddings, but Hugging Face's Marian does not: this "
+                "model cannot be exported."
             )
         if config.norm == "pre":
             raise CheckpointError(
@@ -149,7 +149,7 @@ def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
     bias = model.generator.bias
     theirs[OUTPUT_BIAS] = torch.zeros(1, config.target_vocabulary) if bias is None else bias[None]
     if config.positions != "sinusoidal_halves":
-        # Hugging Face computes only "sinusoidal_halves" positions; all other types must be stored in the file.
+        # Hugging Face's Marian computes only "sinusoidal_halves" positions; other positions must be stored in the file.
         for side, encoding in (("encoder", model.source_positions), ("decoder", model.target_positions)):
             added = torch.zeros(1, config.max_positions, config.d_model)
             theirs[POSITIONS[side]] = encoding(added)[0]

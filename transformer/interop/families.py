@@ -16,7 +16,7 @@ class Family:
         norm: placement of the layer norms.
         positions: type of positional encoding if the model folder contains no position table.
         embedding_norm: whether a layer norm follows the sum of embeddings and positions.
-        activation: Hugging Face's name of the activation that applies if config.json names none.
+        activation: Hugging Face's name for the activation that applies if config.json names none.
         unused_positions: number of rows at the beginning of a learned position table that no token uses.
         sentencepiece: name of the SentencePiece file shared by source and target; empty if each side has its own file.
         before: special tokens, in id order, that replace the first tokens of the SentencePiece model.
@@ -37,7 +37,7 @@ class Family:
 
 
 # Language tokens of NLLB-200, mBART-50 and mBART, in id order. Model folders without
-# tokenizer.json need not list these tokens. mBART's are the first 25 of mBART-50.
+# tokenizer.json need not list these tokens. mBART's are the first 25 of mBART-50's.
 # The ids of language tokens follow those of the SentencePiece model.
 NLLB = """
     ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab arb_Arab ars_Arab

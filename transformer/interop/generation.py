@@ -12,8 +12,8 @@ from transformer.generation import Generation
 from transformer.text.vocabulary import Symbols
 
 APPLIED_SETTINGS = tuple(field.name for field in fields(Generation))
-# Settings that change the output of `generate` but are not supported here. The tuple lists the values with which a
-# setting has no effect. An absent setting (None) never has an effect.
+# Settings that change the output of `generate` but are not supported here. Each tuple lists the values with which
+# a setting has no effect. An absent setting (None) never has an effect.
 NEUTRAL_VALUES: Mapping[str, tuple[object, ...]] = {
     "force_words_ids": ([],),
     "constraints": ([],),
@@ -75,7 +75,9 @@ def generation_settings(generation: Generation | None, symbols: Symbols, positio
 
 
 def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return unsupported settings that change the output of `generate`, as lines with the setting and its value.
+    """Return unsupported settings that change the output of `generate`, one line each.
+
+    A line has the name of the setting and, unless the line would be too long, the value.
 
     Args:
         settings: contents of generation_config.json, or of config.json in a folder without that file.

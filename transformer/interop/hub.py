@@ -35,7 +35,7 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
     Args:
         name: repository name, "owner/name".
         revision: a branch, a tag or a commit; None for the main branch.
-        pickle: whether to download pytorch_model.bin too.
+        pickle: whether to download pickled weights (pytorch_model.bin) too.
 
     Returns:
         The downloaded folder, and the commit hash.
@@ -50,5 +50,5 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
         folder = snapshot_download(name, revision=revision, allow_patterns=FILE_PATTERNS + PICKLE_PATTERNS * pickle)
     except Exception as error:  # Errors from the Hub, HTTP, the network and the disk share no base class.
         reason = str(error).strip().split("\n")[0]
-        raise CheckpointError(f"{name} cannot be fetched: {reason}") from error
+        raise CheckpointError(f"{name} cannot be downloaded: {reason}") from error
     return Path(folder), Path(folder).name

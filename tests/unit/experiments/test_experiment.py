@@ -69,7 +69,7 @@ def test_repeating_a_saved_run_gives_the_same_numbers(shipped, runs):
     for run in runs:
         saved = made(shipped, run)
         report = check(Experiment.read(saved.to_json().encode()), RememberedRuns(shipped))
-        assert str(report).endswith(" recomputed numbers match to within 1e-05."), (run, report)
+        assert str(report).endswith(" recomputed results match to within 1e-05."), (run, report)
 
 
 def test_every_run_type_survives_saving_to_an_experiment_file(shipped, runs):

@@ -303,7 +303,9 @@ def test_download_failure_gives_a_one_line_error(tmp_path, run_main, monkeypatch
         raise RuntimeError("Repository Not Found\n\nmore of it")
 
     monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=download))
-    refused(run_main(main, "import", "no/such", "--output", tmp_path / "x"), "cannot be fetched: Repository Not Found")
+    refused(
+        run_main(main, "import", "no/such", "--output", tmp_path / "x"), "cannot be downloaded: Repository Not Found"
+    )
 
 
 def said_languages(folder):
