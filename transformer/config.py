@@ -28,7 +28,7 @@ CHOICES = {
 COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
 # Fields omitted from config.json if they have their default value, because older versions of this project reject them.
 OMITTED_DEFAULTS = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
-# Maximum number of entries in `unapplied`, and of characters per entry.
+# Maximum number of entries in `unapplied`, and maximum number of characters per entry.
 MAX_CHARACTERS = 200
 
 
@@ -36,8 +36,8 @@ MAX_CHARACTERS = 200
 class TransformerConfig:
     """Sizes and design choices of a Transformer ("Attention Is All You Need", section 3, table 3).
 
-    A model with layers in both stacks is an encoder-decoder. With `encoder_layers` 0 the model is a decoder-only
-    language model without cross-attention (see `decoder_only`). With `decoder_layers` 0 the model is an encoder alone.
+    A model with layers in both stacks is an encoder-decoder. If `encoder_layers` is 0, the model is a decoder-only
+    language model without cross-attention (see `decoder_only`). If `decoder_layers` is 0, the model is only an encoder.
 
     The defaults are the paper's base model, except for the placement of the layer norms: "pre" trains without a long
     warm-up (Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture").
@@ -137,7 +137,7 @@ class TransformerConfig:
     def to_json(self) -> str:
         """Serialise the fields as a JSON object.
 
-        Checksums of model folders cover this JSON, so fields added in later versions are omitted if they have their
+        A model folder's checksum covers this JSON, so fields added in later versions are omitted if they have their
         default value.
         """
         values = asdict(self)
@@ -196,7 +196,7 @@ class TransformerConfig:
     def _check_stacks(self) -> None:
         """Check that there is a stack, and that the other fields are compatible with the stacks and with each other."""
         if not self.encoder_layers and not self.decoder_layers:
-            raise ValueError("encoder_layers and decoder_layers are both 0")
+            raise ValueError("encoder_layers and decoder_layers are both 0: at least one must be positive")
         for side, stack in (("source", "encoder"), ("target", "decoder")):
             layers, size = getattr(self, f"{stack}_layers"), getattr(self, f"{side}_vocabulary")
             if bool(layers) != bool(size):

@@ -11,7 +11,7 @@ class Generation:
     Attributes:
         repetition_penalty: factor that divides the positive scores, and multiplies the negative scores, of tokens
             already read or written.
-        no_repeat_ngram_size: length of token sequences that must not occur twice; 0 for no limit.
+        no_repeat_ngram_size: length of token sequences that must not occur twice; 0 allows every repetition.
         min_length: number of tokens, including the start symbol, before the end symbol is allowed.
         min_new_tokens: number of tokens, without the start symbol, before the end symbol is allowed.
         max_length: maximum number of tokens, including the start symbol; None for no limit.

@@ -129,7 +129,7 @@ def beam_search(
 
 
 class _EndRule:
-    """Decides when the search for a sentence ends, and computes the divisor of its scores.
+    """Decides when the search for a sentence ends, and computes the length penalty.
 
     Models with `generate` settings use `_GenerateEndRule` instead.
 
@@ -144,7 +144,7 @@ class _EndRule:
         self.best = np.full((batch_size, beam_size), -np.inf)
 
     def divisor(self, length: int) -> float:
-        """Return the length penalty, the divisor for the score of a hypothesis with `length` tokens."""
+        """Return the length penalty, by which the score of a hypothesis with `length` tokens is divided."""
         return length_penalty_factor(length, self.length_penalty)
 
     def done(self, length: int, owner: np.ndarray, ended: np.ndarray, live: np.ndarray) -> np.ndarray:

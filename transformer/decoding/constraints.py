@@ -132,7 +132,7 @@ class AppliedConstraints:
         return choose(logits) if again is None else again(logits, choice)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude disallowed tokens in place, except tokens that would break a character.
+        """Exclude disallowed tokens from the logits in place, except tokens that would break a character.
 
         Args:
             logits: logits or log-probabilities of each row, [N, V].
@@ -197,7 +197,7 @@ class AppliedConstraints:
     def _tokens(self, state: State, left: int) -> tuple[bool, Tensor]:
         """Return (True, ids of the only allowed tokens) or (False, ids of the disallowed tokens)."""
         following = self._spelling.following(state, self._fewest, left) - self._never
-        # If the prefix ends in a character that cannot be completed, a new character begins.
+        # If the prefix ends in the middle of a character that cannot be completed, a new character begins.
         if state != WHOLE and following:
             return True, self._ids(following)
         following = self._spelling.following(WHOLE, self._fewest, left)
@@ -209,7 +209,7 @@ class AppliedConstraints:
 
 
 def _keep_(logits: Tensor, ids: Tensor) -> Tensor:
-    """Set logits [N, V] to minus infinity, in place, except for the token ids [K]."""
+    """Set logits [N, V] to minus infinity, in place, except those of the token ids [K]."""
     kept = logits[:, ids]
     logits.fill_(float("-inf"))
     return logits.index_copy_(-1, ids, kept)

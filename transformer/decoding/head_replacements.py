@@ -2,10 +2,10 @@
 
 Mean ablation removes the information in the variation of a head's output. The mean may be an output that the head never
 produces. Resample ablation instead uses the head's output on another input (Chan et al. 2022, "Causal Scrubbing"; the
-default of ACDC, Conmy et al. 2023). In these papers all prompts have equal lengths, so position i takes the output at
-position i of the other prompt. In natural sentences, positions do not correspond. Here, every position therefore takes
-the output at a random position of the other sentence, and all heads of a stack use the same positions. Averaged over
-many draws, the replacement approaches the mean in mean ablation, except that all sentences have equal weight,
+default of ACDC, Conmy et al. 2023). In these papers, all prompts have the same length, so position i takes the output
+at position i of the other prompt. In natural sentences, positions do not correspond. Here, every position therefore
+takes the output at a random position of the other sentence, and all heads of a stack use the same positions. Averaged
+over many draws, the replacement approaches the mean in mean ablation, except that all sentences have equal weight,
 regardless of length.
 """
 
@@ -25,7 +25,7 @@ from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Pair, Place, has_heads, is_residual, kind_of
 
-# Maximum number of source or target positions, including the start or the end symbol.
+# Maximum number of source or target positions, including the start or end symbol.
 POSITIONS = MAX_TOKENS + 1
 
 

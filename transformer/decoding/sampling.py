@@ -101,7 +101,8 @@ def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
         The tokens, [N], at which the cumulative distribution of softmax(logits) first exceeds `uniform`. Also each
         random number's relative position within its token's interval, float64 [N], which is uniform in [0, 1).
     """
-    # Always on the CPU in float64: in float32, rounding errors add up over thousands of tokens.
+    # Use float64, because float32 rounding errors add up over thousands of tokens. Use the CPU, because some devices
+    # lack float64.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)
     threshold = uniform[:, None].double() * cumulative[:, -1:]
     tokens = torch.searchsorted(cumulative, threshold, right=True)

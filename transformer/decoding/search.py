@@ -96,7 +96,7 @@ def search(
 def logit_lens(
     norm: nn.Module, generator: nn.Module, outputs: Sequence[Tensor], predicted: Tensor
 ) -> tuple[LogitLens, Tensor]:
-    """Return every decoder layer's prediction, and the rank of each chosen token in the last layer's prediction.
+    """Return every decoder layer's predictions, and the rank of each chosen token in the last layer's predictions.
 
     Args:
         norm, generator: the model's final norm and output layer, applied to every decoder layer's output.

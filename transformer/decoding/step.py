@@ -26,7 +26,7 @@ class StepAttention:
 
 @dataclass(frozen=True)
 class Distribution:
-    """The model's predicted distribution of the next token.
+    """The model's predicted distribution over the next token.
 
     Attributes:
         log_probs: log-probabilities over the vocabulary, nats, float32 [N, V].
@@ -80,7 +80,7 @@ def predict(
     Args:
         model: in evaluation mode.
         read: ids of the tokens to read [N].
-        cache: cache of the earlier tokens, which is left unchanged.
+        cache: cache of the earlier tokens; it is left unchanged.
         capture: whether to return attention weights in the distribution.
 
     Returns:
@@ -108,7 +108,7 @@ def logits_of_next(
 
 def entropy(log_probs: Tensor) -> Tensor:
     """Return the entropy, in nats [...], of distributions given as log-probabilities [..., V]."""
-    # In place, because allocating a third array of this size takes as long as the multiplication.
+    # Multiply in place, because allocating a third array of this size takes as long as the multiplication.
     return -log_probs.clamp_min(torch.finfo(log_probs.dtype).min).mul_(log_probs.exp()).sum(dim=-1)
 
 
@@ -119,5 +119,5 @@ def top_candidates(log_probs: Tensor, count: int) -> Candidates:
 
 
 def token_rank(log_probs: Tensor, log_prob: Tensor) -> Tensor:
-    """Return the rank of each log-probability [...] in a distribution [..., V]; 1 is the highest, ties share a rank."""
+    """Return the rank of each log-probability [...] in its distribution [..., V]; ties share a rank, and 1 is best."""
     return (log_probs > log_prob[..., None]).sum(dim=-1) + 1

@@ -18,7 +18,7 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
         ValueError: the search had more than one sentence, or did not capture attention weights.
     """
     if len(steps[0].read) != 1:
-        raise ValueError(f"a tree needs a search of one sentence; this search had {len(steps[0].read)}")
+        raise ValueError(f"a tree needs a search for one sentence; this search had {len(steps[0].read)} sentences")
     nodes: list[BeamNode] = []
     first = []
     cutoffs = []

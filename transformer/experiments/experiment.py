@@ -170,7 +170,7 @@ def _texts(content: bytes) -> list[bytes]:
     carried = [*dict.fromkeys(EMBEDDED.findall(content.decode("latin-1")))]
     if not carried:
         raise ExperimentError(
-            "The file contains no experiment: give a file or a figure that “Save as” saved on a page of “Ask”."
+            "The file contains no experiment: use a file or a figure that “Save as” saved on a page of “Ask”."
         )
     if len(carried) > MAX_EXPERIMENTS:
         raise ExperimentError(f"The file contains {len(carried)} experiments; the limit is {MAX_EXPERIMENTS}.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 MEGABYTE = 1 << 20
-# Default size limit in bytes; no vocabulary is larger.
+# Default size limit in bytes; no vocabulary file is larger.
 MAX_FILE_BYTES = 32 * MEGABYTE
 
 

@@ -46,7 +46,8 @@ def export_huggingface(model: Path, output: Path) -> None:
         output: folder to write; a folder that exists must be empty.
 
     Raises:
-        AtlasError: Marian does not support a feature of the model, or the output folder is not empty.
+        AtlasError: the model cannot be read or has a feature that Marian does not support, or the output folder is not
+            empty.
     """
     with atomic_folder(output) as unfinished:
         checkpoint = load_checkpoint(model)
