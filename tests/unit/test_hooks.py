@@ -110,6 +110,8 @@ def test_hooks_apply_to_every_decoding_step(small_translator):
         ({"decoder.score": print}, r"unknown site 'decoder\.score'; sites are encoder\.embedding, .*decoder\.scores"),
         ({"decoder.scores.9": print}, r"'decoder\.scores\.9' is beyond the last layer, \d"),
         ({"decoder.logits.0": print}, r"decoder\.logits is outside the layers: leave out '0'"),
+        ({"encoder.scores": 3}, r"the hook at encoder\.scores is not a function, but 3"),
+        ({"encoder.scores": [print, lambda x: x]}, r"hook at encoder\.scores must take the value, .*: too many pos"),
         ({"encoder.scores": lambda x, layer, start: x[..., 1:]}, r"hook at encoder\.scores returned Tensor \(1, 4, "),
         (
             {"encoder.scores": lambda x, layer, start: 0.0},
@@ -120,6 +122,34 @@ def test_hooks_apply_to_every_decoding_step(small_translator):
 def test_invalid_hook_is_reported(small_translator, hooks, message):
     with pytest.raises(InterventionError, match=message):
         small_translator.trace(TEXT, TARGET, hooks=hooks)
+
+
+@pytest.mark.parametrize("site", ["cross.values", "decoder.keys", "decoder.residual", "cross.weights"])
+def test_hook_that_writes_in_place_equals_a_hook_that_returns_the_new_value(small_translator, site):
+    """The written value must not reach the cache, from which later steps read their keys and values."""
+
+    def write(x, layer, start):
+        if start == 0:
+            x[..., 0] = 0
+
+    def give(x, layer, start):
+        return x.index_fill(-1, torch.tensor([0]), 0) if start == 0 else None
+
+    written, given = (small_translator.trace(TEXT, hooks={site: hook}) for hook in (write, give))
+    assert written.target_text == given.target_text
+    np.testing.assert_array_equal(written.cross, given.cross)
+
+
+def test_several_hooks_at_a_site_run_in_order(small_translator):
+    def times(factor):
+        return lambda x, layer, start: factor * x + 1
+
+    site = "decoder.logits"
+    one = small_translator.activations(
+        TEXT, [site], TARGET, hooks={site: lambda *call: times(3)(times(2)(*call), 0, 0)}
+    )
+    two = small_translator.activations(TEXT, [site], TARGET, hooks={site: [times(2), times(3)]})
+    np.testing.assert_array_equal(one[site], two[site])
 
 
 def test_gradients_flow_through_hooks_of_the_model(small_translator):

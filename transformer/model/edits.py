@@ -14,7 +14,7 @@ from transformer.model.site_edits import HookEdit, OutputsEdit, SiteEdit, Stream
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Place, has_heads
-from transformer.values.sites import HookFunctions, check_sites
+from transformer.values.sites import HookFunctions, check_hooks, functions_at
 
 ByKind = Mapping[Kind, Tensor]
 # One text's patches: each place to overwrite, and the vector that replaces its value.
@@ -44,10 +44,11 @@ class Edits:
         offsets: as in `OutputsEdit`, by kind, [B, L, H, 1 or P, K]; a kind whose values are all 0 is absent.
         positions: whether the positional encoding is applied; the same for every text.
         patches: the patches for each of the B texts; empty if no text has any.
-        hooks: functions by site, or by site and layer. They receive the whole batch's values after all other changes.
+        hooks: one or more functions by site, or by site and layer. They receive the whole batch's values after all
+            other changes.
 
     Raises:
-        InterventionError: the site of a hook does not exist.
+        InterventionError: a hook is invalid.
     """
 
     interventions: tuple[Interventions, ...] = ()
@@ -59,7 +60,7 @@ class Edits:
     hooks: HookFunctions = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_sites(self.hooks)
+        check_hooks(self.hooks)
 
     @property
     def change_values(self) -> bool:
@@ -100,8 +101,8 @@ class Edits:
         """
         edit = self._of_interventions(kind, name, layer, start) if self.interventions else None
         for site in (f"{kind}.{name}", f"{kind}.{name}.{layer}"):
-            if site in self.hooks:
-                edit = HookEdit(site, self.hooks[site], edit, layer, start)
+            for hook in functions_at(site, self.hooks) if site in self.hooks else ():
+                edit = HookEdit(site, hook, edit, layer, start)
         return edit
 
     def mask(self, kind: Kind, queries: int, keys: int, device: torch.device, *, start: int = 0) -> Tensor | None:

@@ -107,7 +107,7 @@ class HookEdit:
 
     Attributes:
         site: name of the site.
-        hook: as in `Edits.hooks`.
+        hook: a function as in `Edits.hooks`.
         edit: edit to apply before the hook; None for no edit.
         layer, start: arguments passed to the hook.
     """
@@ -126,9 +126,11 @@ class HookEdit:
         """
         if self.edit is not None:
             x = self.edit(x, mask)
-        given = self.hook(x, self.layer, self.start)
+        # The hook may write into its copy, but not into x, which may be a view of cached keys and values.
+        copy = x.clone()
+        given = self.hook(copy, self.layer, self.start)
         if given is None:
-            return x
+            return x if torch.equal(copy, x) else copy
         if not isinstance(given, Tensor) or given.shape != x.shape:
             found = f"{type(given).__name__} {tuple(getattr(given, 'shape', ()))}"
             raise InterventionError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transformer.errors import InterventionError
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 # Function of a site's value x, the layer index and the position of the first query; docs/hooks.md describes them. It
 # returns the value to use instead of x, or None to keep x.
 HookFunction = Callable[["Tensor", int, int], "Tensor | None"]
-# Functions by site, such as "decoder.residual", or by site and 0-based layer, such as "decoder.residual.2".
-HookFunctions = Mapping[str, HookFunction]
+# One or more functions by site, such as "decoder.residual", or by site and 0-based layer, such as "decoder.residual.2".
+# Several functions at a site run in order.
+HookFunctions = Mapping[str, HookFunction | Sequence[HookFunction]]
 
 # Letters: B texts, T queries, S keys, D model width, F width of the feed-forward network, H heads, K head width,
 # V vocabulary. For the encoder, T is the number of source tokens.
@@ -70,6 +72,33 @@ def check_sites(names: Iterable[str], config: TransformerConfig | None = None) -
             raise InterventionError(f"{site} is outside the layers: leave out {layer!r} in {name!r}")
         if layer and config is not None and int(layer) >= config.layers_of(_kind(site)):
             raise InterventionError(f"{name!r} is beyond the last layer, {config.layers_of(_kind(site)) - 1}")
+
+
+def check_hooks(hooks: HookFunctions) -> None:
+    """Check that each site exists in some model, and that each function takes a value, a layer and a start position.
+
+    Raises:
+        InterventionError: a site or a function is invalid.
+    """
+    check_sites(hooks)
+    for site in hooks:
+        for function in functions_at(site, hooks):
+            if not callable(function):
+                raise InterventionError(f"the hook at {site} is not a function, but {function!r}")
+            try:
+                inspect.signature(function).bind(None, 0, 0)
+            except ValueError:
+                continue  # Python does not know the parameters of some built-in functions.
+            except TypeError as error:
+                raise InterventionError(
+                    f"the hook at {site} must take the value, the layer and the position of the first query: {error}"
+                ) from None
+
+
+def functions_at(site: str, hooks: HookFunctions) -> Sequence[HookFunction]:
+    """Return the functions at a site, in the order in which they run."""
+    functions = hooks[site]
+    return functions if isinstance(functions, Sequence) else (functions,)
 
 
 def split_site(name: str) -> tuple[str, str]:
