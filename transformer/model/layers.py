@@ -85,14 +85,16 @@ class Residual(nn.Module):
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = config.dropout
 
-    def add(self, x: Tensor, sublayer: Callable[..., Tensor], hooks: Hooks, *inputs: object) -> Tensor:
-        """Run a sub-layer on the residual stream x [B, T, D] and on `inputs`, and return the new stream.
+    def read(self, x: Tensor, hooks: Hooks) -> Tensor:
+        """Return the sub-layer's input for the residual stream x [B, T, D].
 
         The method is not called `forward`, because torch's overhead per module call would exceed the method's own work.
         """
-        y = hooks.at(self.input_site, self.norm(x) if self.pre else x)
-        y = hooks.at(self.output_site, sublayer(y, *inputs))
-        x = x + dropout(y, self.dropout, self.training)
+        return hooks.at(self.input_site, self.norm(x) if self.pre else x)
+
+    def write(self, x: Tensor, y: Tensor, hooks: Hooks) -> Tensor:
+        """Return the residual stream x after the sub-layer's output y, both [B, T, D], is added."""
+        x = x + dropout(hooks.at(self.output_site, y), self.dropout, self.training)
         return x if self.pre else self.norm(x)
 
 
@@ -111,11 +113,13 @@ class EncoderLayer(nn.Module):
         hooks = context.hooks
 
         # 1. self-attention
-        x = self.self_attention_residual.add(x, self.self_attention, hooks, context.self_attention)
+        y = self.self_attention(self.self_attention_residual.read(x, hooks), context.self_attention)
+        x = self.self_attention_residual.write(x, y, hooks)
         x = hooks.at("after_self_attention", x)
 
         # 2. feed-forward
-        x = self.feed_forward_residual.add(x, self.feed_forward, hooks, hooks)
+        y = self.feed_forward(self.feed_forward_residual.read(x, hooks), hooks)
+        x = self.feed_forward_residual.write(x, y, hooks)
         return hooks.at("residual", x)
 
 
@@ -148,15 +152,18 @@ class DecoderLayer(nn.Module):
         hooks = context.hooks
 
         # 1. masked self-attention
-        x = self.self_attention_residual.add(x, self.self_attention, hooks, context.self_attention, cache)
+        y = self.self_attention(self.self_attention_residual.read(x, hooks), context.self_attention, cache)
+        x = self.self_attention_residual.write(x, y, hooks)
         x = hooks.at("after_self_attention", x)
 
         # 2. cross-attention
         if cache.memory is not None:
-            inputs = cache.memory, context.cross_attention
-            x = self.cross_attention_residual.add(x, self.cross_attention, hooks, *inputs)
+            queries = self.cross_attention_residual.read(x, hooks)
+            y = self.cross_attention(queries, cache.memory, context.cross_attention)
+            x = self.cross_attention_residual.write(x, y, hooks)
             x = hooks.at("after_cross_attention", x)
 
         # 3. feed-forward
-        x = self.feed_forward_residual.add(x, self.feed_forward, hooks, hooks)
+        y = self.feed_forward(self.feed_forward_residual.read(x, hooks), hooks)
+        x = self.feed_forward_residual.write(x, y, hooks)
         return hooks.at("residual", x)
