@@ -39,7 +39,7 @@ def test_scoring_an_empty_text_raises_an_error(model, tokenizer):
 
 def test_scoring_a_text_longer_than_the_positions_raises_an_error(model, tokenizer):
     assert len(score_text(model, tokenizer, "1 " * 32).tokens) == 64
-    with pytest.raises(TextError, match="learned 64 positions"):
+    with pytest.raises(TextError, match="64 learned positions"):
         score_text(model, tokenizer, "1 " * 33)
 
 
