@@ -9,7 +9,7 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.runs.models import server
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
-from pages.ui.text.hints import describe_known_mistakes, describe_likely_errors, rare_words, unusual_spelling
+from pages.ui.text.hints import LUCKY, describe_known_mistakes, describe_likely_errors, rare_words, unusual_spelling
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
@@ -61,7 +61,7 @@ def show_translation(reading: Reading, *, large: bool = False, label: str = "") 
         if reading.given:
             _show_given(reading)
         if remarks := [
-            *([_describe_effort(reading), *_describe_unapplied(reading)] if large else []),
+            *([*_lucky(reading), _describe_effort(reading), *_describe_unapplied(reading)] if large else []),
             *_remarks(reading),
         ]:
             st.caption(" ".join(remarks), help=explain("token", "parameter", "head") if large else None)
@@ -116,6 +116,11 @@ def _describe_unapplied(reading: Reading) -> list[str]:
 def _mistakes(reading: Reading) -> list[str]:
     own = reading.own
     return describe_known_mistakes(own.source_text, own.target_text) if is_shipped(reading.translator) else []
+
+
+def _lucky(reading: Reading) -> list[str]:
+    own = reading.own
+    return [LUCKY[own.source_text]] if is_shipped(reading.translator) and own.source_text in LUCKY else []
 
 
 def _remarks(reading: Reading) -> list[str]:

@@ -27,6 +27,11 @@ MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
     "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
 }
+# Notes on translations that are right by luck, by example sentence.
+LUCKY = {
+    "The animal didn't cross the street because it was too tired.": "“es” is right here (*das Tier*), but this model "
+    "writes “es” for “it” whichever noun is meant: try “too wide”."
+}
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
 # Endings of names and weekdays to ignore, as in "Sunday's" and "Sundays".
 ENDING = re.compile(r"(?:['’]s|s['’]?)$")

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from pages.ui.text.hints import (
+    LUCKY,
     MISTAKES,
     USUAL_WORDS,
     describe_known_mistakes,
@@ -113,6 +114,8 @@ def test_hints_about_mistranslated_examples_match_the_shipped_model(shipped):
         assert text in EXAMPLES and wrong in translation
         assert describe_known_mistakes(text, translation) == [MISTAKES[text, wrong]]
         assert describe_known_mistakes(text, "") == []
+    for text in LUCKY:
+        assert "wide" in LUCKY[text] and "weil es " in shipped.translate(text).text
     for text in NOT_ES:
         assert "weil es " in shipped.translate(text).text, text
 
