@@ -1,4 +1,4 @@
-"""Interface of a task: a random generator of items, and the one correct answer to each item."""
+"""Interface of tasks: a task samples random questions, and gives the one correct answer to each."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from transformer.text.vocabulary import OWN_SYMBOLS
 
 # Tokens on one side of an item, without the end symbol.
 Tokens = tuple[str, ...]
-# Id of a task's first symbol. Lower ids are padding, unknown, start and end symbols.
+# Id of a task's first symbol. The lower ids belong to the padding, unknown, start and end symbols.
 FIRST_ID = 1 + max(OWN_SYMBOLS.pad, OWN_SYMBOLS.unknown, OWN_SYMBOLS.start, OWN_SYMBOLS.end)
 
 
@@ -29,7 +29,7 @@ class Item:
 
 
 class Task(ABC):
-    """A task: a set of items, and a rule for answering them.
+    """A task: a set of questions, and a rule that gives the correct answer to each question.
 
     Attributes:
         name: name on the command line and in files.
@@ -68,29 +68,29 @@ class Task(ABC):
 
     @abstractmethod
     def check(self, source: Tokens) -> None:
-        """Check that a source, whose symbols are all allowed, is an item of the task.
+        """Check that a source that consists of allowed symbols is a valid question of the task.
 
         Raises:
-            TaskError: the source is not an item; the message says why, and gives an example.
+            TaskError: the source is invalid; the message says why.
         """
 
     def item(self, source: Tokens) -> Item:
-        """Return a source together with the correct answer."""
+        """Return the item that consists of a source and the correct answer."""
         return Item(source, self.answer(source))
 
     def split(self, text: str) -> list[str]:
-        """Split typed text into tokens: one token per character, ignoring spaces."""
+        """Split typed text into one token per character, ignoring white space."""
         return [character for character in text if not character.isspace()]
 
     def write(self, tokens: Tokens) -> str:
-        """Join tokens into text, as a user would type it."""
+        """Join tokens into the text that a user would type."""
         return "".join(tokens)
 
     def parse(self, text: str) -> Item:
-        """Parse typed text as an item.
+        """Parse typed text as a question, and return the item.
 
         Raises:
-            TaskError: the text is empty, too long or not an item, or contains a symbol that is not allowed.
+            TaskError: the text is empty, too long or not a valid question, or contains a symbol that is not allowed.
         """
         # Check the length before splitting, because the text may be very long.
         if len(text) > 100:
@@ -113,5 +113,5 @@ class Task(ABC):
 
 
 def vocabulary_size(task: Task) -> int:
-    """Return the vocabulary size: the task's symbols, and padding, unknown, start and end."""
+    """Return the number of the task's symbols, plus the padding, unknown, start and end symbols."""
     return FIRST_ID + len(task.symbols)

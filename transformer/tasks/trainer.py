@@ -1,4 +1,4 @@
-"""Trains on a task in slices, so that a page can show progress, stop training, and let other users compute."""
+"""Trains a model on a task in slices. Between slices, a page can show progress, stop, or let other users compute."""
 
 import math
 import threading
@@ -21,7 +21,7 @@ from transformer.training.steps import DivergedError, Steps
 
 # Number of training items on which to test a snapshot if a task has too many items to list.
 TESTED_ITEMS = 64
-# Lock for torch's global random generator, which all threads share and which initialises the weights.
+# Lock for torch's global random number generator, which all threads share and which provides the initial weights.
 SEED_LOCK = threading.Lock()
 
 
@@ -33,14 +33,15 @@ def seeded_model(config: TaskConfig) -> Transformer:
 
 
 class TaskTrainer(StepCount):
-    """Trains a small `Transformer` on a task, with the translation model's loss, schedule and optimiser step.
+    """Trains a small `Transformer` on a task, with the same classes `SummedLoss` and `Steps` as a translation model.
 
-    Each step depends only on the configuration and the step number, so slicing does not affect the result. Training
-    advances only inside `advance`. A trainer is not thread-safe.
+    A step's items and learning rate depend only on the configuration and the step number, so slicing does not affect
+    the result. Training advances only inside `advance`. A trainer is not thread-safe.
 
     Args:
         config: settings of the training run.
-        watched: item, as a user types it, whose attention every snapshot records; None means the longest held-out item.
+        watched: item, as a user types it, for which every snapshot records the attention weights; None means the
+            held-out item with the longest source.
 
     Raises:
         TaskError: `watched` is not an item of the task.
@@ -58,7 +59,7 @@ class TaskTrainer(StepCount):
         self.reset()
 
     def reset(self) -> None:
-        """Restart training from the initial weights."""
+        """Discard all results, and return to the initial weights."""
         self.model = seeded_model(self.config)
         loss = SummedLoss(self.model, label_smoothing=0.0)
         self.steps = Steps(loss, optimizer(self.model, self.config), self.config.training)
@@ -72,13 +73,14 @@ class TaskTrainer(StepCount):
 
         Args:
             steps: maximum number of steps; None sets no limit.
-            seconds: time after which no further step begins; at least one step is taken.
+            seconds: time after which no further step begins, checked after each step.
 
         Returns:
             Number of steps taken in this call.
 
         Raises:
-            TaskError: the loss or its gradient is not finite. Results of earlier steps are kept.
+            TaskError: training diverged: a loss or the gradient is not finite, or a weight is too large for float16.
+                Results of earlier steps are kept.
         """
         started, before = time.monotonic(), self.step
         last = self.config.steps if steps is None else min(self.config.steps, before + steps)

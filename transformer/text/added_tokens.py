@@ -32,10 +32,10 @@ class AddedToken:
 
 
 def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
-    """Parse a tokenizer's added tokens, by id, from tokenizer_config.json or added_tokens.json.
+    """Return a tokenizer's added tokens by id, from tokenizer_config.json or, if it lists none, added_tokens.json.
 
     Raises:
-        ValueError: one of the two files is damaged; the message names the file.
+        ValueError: one of the two files is damaged or has an invalid entry; the message names the file.
     """
     settings = json_object(files.get(TOKENIZER, b"{}"), TOKENIZER)
     described = settings.get("added_tokens_decoder")
@@ -55,12 +55,12 @@ def read_token(values: object, number: object, name: str) -> tuple[int, AddedTok
     """Validate an added token's JSON values, and return the id and the `AddedToken`.
 
     Args:
-        values: values of one added token in the file.
-        number: id of the token in the file.
+        values: the token's values in the file.
+        number: the token's id in the file.
         name: file name, for error messages.
 
     Raises:
-        ValueError: a value has the wrong type.
+        ValueError: the id or a value is missing or invalid.
     """
     flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
     if (
@@ -72,7 +72,7 @@ def read_token(values: object, number: object, name: str) -> tuple[int, AddedTok
         or any(type(values.get(flag, False)) is not bool for flag in flags)
     ):
         raise ValueError(
-            f"{name} has an added token without a text or an integer id, or with a flag that is not true or false"
+            f"{name} has an added token without a text or a valid id, or with a flag that is not true or false"
         )
     given = {flag: values[flag] for flag in flags if flag in values}
     return number, AddedToken(values["content"], **given)

@@ -25,7 +25,7 @@ class Affixes:
         first: ids of the tokens that every translation begins with; unused if `target` is set.
         languages: ids of the language tokens, by language code.
         source, target: language codes for texts without a code; "" if the source or target has no language token.
-        code_last: whether the source language token follows the end symbol rather than preceding the text.
+        code_last: whether the source language token follows the end symbol instead of preceding the text.
         byte_level: whether the vocabulary is a `ByteTokenizer`.
     """
 
@@ -107,4 +107,4 @@ def read_affixes(content: bytes) -> Affixes:
     try:
         return msgspec.convert(json_object(content, SYMBOLS), Affixes)
     except msgspec.ValidationError as error:
-        raise ValueError(f"{SYMBOLS} must have pad, unknown, start and end, all ids of tokens: {error}") from None
+        raise ValueError(f"{SYMBOLS} must have pad, unknown, start and end, each a token id: {error}") from None

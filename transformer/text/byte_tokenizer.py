@@ -30,7 +30,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 def _visible_spelling(spelling: str) -> str:
     """Convert a byte-level BPE token to the spelling used in `Token.text`.
 
-    Incomplete or invisible characters, and "▁" (the space mark) itself, are written as bytes such as "<0xF0>".
+    A space becomes "▁". Incomplete characters, invisible characters and a literal "▁" become bytes such as "<0xF0>".
     """
     content = bytes(BYTES[character] for character in spelling).decode("utf-8", errors="surrogateescape")
     return "".join(
@@ -52,7 +52,7 @@ class ByteTokenizer:
     Args:
         files: file contents by name: the files that exist among `transformer.text.byte_vocabulary.FILES`, and
             symbols.json if it exists.
-        rows: number of embedding rows in the model; typed text never becomes an added token with a higher id.
+        rows: number of embedding rows in the model. Typed text becomes only added tokens with ids below this number.
         start, end: candidate ids or texts for the start symbol and the end symbol, best first. Candidates that are
             missing from the vocabulary or are ordinary text are skipped. If none is left, the symbol in the tokenizer's
             settings is used, or else <|endoftext|>.
@@ -67,7 +67,7 @@ class ByteTokenizer:
         spelling: `Spelling` that prevents incomplete characters in generated text.
 
     Raises:
-        ValueError: a file is missing, damaged or contradicts another file; the message names the file.
+        ValueError: a file is missing or damaged, or contradicts another file; the message names the file.
     """
 
     codes: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class ByteTokenizer:
         if rows is not None and rows < self.size:
             raise ValueError(
                 f"{vocabulary.source} has {self.size:,} tokens, but vocab_size in config.json is {rows:,}; if tokens "
-                "were added, resize the model's embedding and save it again"
+                "were added, resize the model's embedding and save the model again"
             )
         ordinary = {first + second for first, second in merges} | BYTES.keys()
         if SYMBOLS in files:
@@ -103,8 +103,8 @@ class ByteTokenizer:
         last = self._symbol((*end, vocabulary.symbols.get("eos_token"), END_OF_TEXT), ordinary)
         if first is None and last is None:
             raise ValueError(
-                f"the start symbol is unknown: bos_token_id and eos_token_id name none, and {vocabulary.source} has "
-                f"no {END_OF_TEXT}"
+                f"the start symbol is unknown: neither bos_token_id nor eos_token_id names a special token, and "
+                f"{vocabulary.source} has no {END_OF_TEXT}"
             )
         first, last = (last if first is None else first), (first if last is None else last)
         assert first is not None and last is not None
@@ -120,7 +120,7 @@ class ByteTokenizer:
             for number, token in self._added.items()
             if not token.special and number not in (first, last)
         }
-        # Like `transformers`, drop bytes that are not tokens before merging.
+        # As in `transformers`, bytes that are not tokens are dropped before merging.
         self._known = {byte for character, byte in BYTES.items() if character in vocabulary.ids}
         self._cutter = Tokenizer(BPE(vocab={**typed, **vocabulary.ids}, merges=merges))
         self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=vocabulary.prefix_space)
@@ -181,13 +181,13 @@ class ByteTokenizer:
         return [token.id for token in self.encode(text, end=end)]
 
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
-        """Return a frequency score for each token: minus the id, because merges are learned in order of frequency."""
+        """Return each token's frequency score: minus the id, because frequent merges come first; special tokens have 0."""
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
     def _offsets(self, text: str, encoding: Encoding) -> list[tuple[int, int]]:
         """Return each token's character span [start, end), for a vocabulary that lacks some bytes.
 
-        The library drops bytes that are not tokens, so its own spans are wrong after such a byte.
+        The library drops bytes that are not tokens, so the spans that it returns are wrong after such a byte.
         """
         offsets: list[tuple[int, int]] = []
         word, owners = None, iter(())
@@ -241,7 +241,7 @@ class ByteTokenizer:
             if number in vocabulary.added:
                 continue
             if not text or any(character not in BYTES for character in text):
-                raise ValueError(f"{vocabulary.source} has the token {text!r}, which does not spell bytes")
+                raise ValueError(f"{vocabulary.source} has the token {text!r}, which is not a byte-level spelling")
             texts[number] = text
         if sorted(texts) != list(range(len(texts))):
             raise ValueError(
@@ -271,7 +271,7 @@ class ByteTokenizer:
 
 
 def _merges(vocabulary: ByteVocabulary) -> list[tuple[str, str]]:
-    """Return the merges, as pairs of tokens without duplicates, in order of priority.
+    """Return the merges as pairs of tokens, in order of priority and without duplicates.
 
     Raises:
         ValueError: a merge contains an unknown token.

@@ -50,7 +50,7 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
         files: contents of the files that exist among `FILES`, by name.
 
     Raises:
-        ValueError: a file is missing, damaged, or uses an unsupported feature; the message names the file.
+        ValueError: a file is missing or damaged, or uses an unsupported feature; the message names the file.
     """
     settings = json_object(files.get(TOKENIZER, b"{}"), TOKENIZER)
     symbols = named_symbols(settings)
@@ -73,7 +73,7 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
         raise ValueError(f"{ONE_FILE} has a model of the type {model_type!r}, but only byte-level BPE can be read")
     for name, values in PLAIN.items():
         if model.get(name) not in values:
-            raise ValueError(f"{name} in {ONE_FILE} is {model[name]!r}, but only {values[-1]!r} can be read")
+            raise ValueError(f"{name} in {ONE_FILE} is {model[name]!r}, but only {values[-1]!r} is supported")
     if document.get("normalizer") is not None:
         raise ValueError(f"{ONE_FILE} has a normalizer, but only tokenizers without one can be read")
     cutting = document.get("pre_tokenizer")
@@ -91,7 +91,7 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
 
 
 def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the merges in tokenizer.json, where each is a list of two tokens or a string such as "a b"."""
+    """Yield each merge in tokenizer.json, a list of two tokens or a string such as "a b", with the merge's location."""
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(token, str) for token in pair):

@@ -23,7 +23,7 @@ class Language:
     """A language, or a group of languages.
 
     Attributes:
-        code: code as used by the model's authors: "de", "deu", "ROMANCE".
+        code: code used by the model's authors, such as "de", "deu" or "ROMANCE".
         name: English name; the code itself if the name is unknown.
         right_to_left: whether the language is written from right to left.
     """
@@ -91,7 +91,7 @@ def typed_language(code: str) -> Language:
         raise ValueError(f"{code!r} is not a language code: write a code such as en, deu or pt_BR")
     known = language(code)
     if known.name == code:
-        # An unknown code is either a group of languages, such as ROMANCE, or the name of a language.
+        # An unknown code may denote a group of languages, such as ROMANCE, but must not be the name of a language.
         for each in _known_languages().values():
             if each.name.lower() == code.lower():
                 raise ValueError(f"{code!r} is the name of a language: use its code, {each.code}")

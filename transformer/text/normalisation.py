@@ -9,13 +9,13 @@ DASHES = dict.fromkeys("‐‑−", "-") | dict.fromkeys("‒—―", "–")
 # Invisible characters without meaning: zero-width space, word joiner, byte order mark, soft hyphen. The zero-width
 # joiner is kept, because it combines emoji.
 INVISIBLE = dict.fromkeys("\u200b\u2060\ufeff\u00ad", "")
-# sentencepiece writes a space as "▁", so a typed "▁" must be replaced to be distinguishable from a space.
+# sentencepiece writes a space as "▁", so it would mistake a typed "▁" for a space.
 SPACE_MARK = {"▁": "_"}
 REPLACEMENTS = QUOTES | DASHES | INVISIBLE | SPACE_MARK
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace surrogate pairs by the characters they encode, and unpaired surrogates by U+FFFD.
+    """Replace surrogate pairs with the characters that they encode, and unpaired surrogates with U+FFFD.
 
     JSON can contain surrogates, but UTF-8 cannot. Every function that runs a model on a text calls `replace_surrogates`
     first.
@@ -37,8 +37,8 @@ def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
     - Unicode NFKC: compatibility characters become plain ones, and combining marks are composed with their letters.
     - Typographic quotes and apostrophes become ASCII; dashes become a hyphen or "–".
     - Runs of white space become one space; white space at both ends is removed.
-    - Control characters and invisible characters are removed.
-    - Unpaired surrogates become U+FFFD.
+    - Other control characters and the characters in `INVISIBLE` are removed.
+    - Surrogates become U+FFFD, and "▁" becomes "_".
 
     All other characters are unchanged.
 
@@ -63,7 +63,7 @@ def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans to normalise as a unit: a character and the combining marks after it."""
+    """Yield each span that is normalised as a unit: a character and the combining marks after it."""
     start = 0
     for position in range(1, len(text) + 1):
         if position == len(text) or not _is_joined(text[position]):
@@ -87,7 +87,7 @@ def _spelling(cluster: str) -> str:
 
 
 def _clean(character: str) -> str:
-    """Replace white space by a space, control characters by "", and surrogates by U+FFFD."""
+    """Replace white space with a space, other control characters with "", and surrogates with U+FFFD."""
     if character.isspace():
         return " "
     category = unicodedata.category(character) if character else ""

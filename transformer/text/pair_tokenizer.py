@@ -25,8 +25,8 @@ UNKNOWN_TEXT = " ⁇ "
 class PairTokenizer:
     """`Vocabulary` made of two sentencepiece models, or of one tokenizer.json for source and target. Thread-safe.
 
-    Token ids come from vocab.json, by the token's text; sentencepiece's own ids are ignored. A character that one
-    sentencepiece model lacks may still have an id, because the other model may contain the character as a token.
+    With sentencepiece models, vocab.json gives each token's id; the models' own ids are ignored. A character that one
+    model lacks may still have an id, because the other model may contain the character as a token.
 
     Args:
         files: file contents by name: symbols.json, and either tokenizer.json, or source.spm, target.spm, vocab.json
@@ -172,7 +172,7 @@ class _Side:
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        """Frequency score of each token, by id: -inf for bytes and unknown tokens, 0 for special tokens."""
+        """Frequency score of each token, by id: 0 for special tokens, and the segmenter's score for all others."""
         return tuple(
             0.0 if self.role(number) else self._segmenter.score(text) for number, text in enumerate(self.texts)
         )
@@ -188,8 +188,7 @@ class _Side:
     def encode(self, text: str, codes: Collection[str]) -> list[Token]:
         """Tokenize a text, without the end symbol; spans refer to `text`.
 
-        If the vocabulary has a token for a language code at the beginning, the code becomes that token. Otherwise the
-        code is dropped.
+        A language code at the beginning of the text becomes its token if it has one, and is dropped otherwise.
         """
         code, rest = split_code(text, codes)
         tokens = [self.token(self.codes[code])] if code in self.codes else []

@@ -21,7 +21,10 @@ class Segmenter(Protocol):
         ...
 
     def score(self, spelling: str) -> float:
-        """Return a token's frequency score: lower for rarer tokens, and -inf for bytes and unknown tokens."""
+        """Return a token's frequency score, which is lower for rarer tokens.
+
+        Bytes, and tokens unknown to a sentencepiece model, have -inf in that model.
+        """
         ...
 
     def spells(self, spelling: str) -> bool:
@@ -56,7 +59,7 @@ class WholeTokenizer:
             yield spelling, inner_span(text, *offsets)
 
     def score(self, spelling: str) -> float:
-        # More frequent tokens have lower ids.
+        # More frequent tokens usually have lower ids.
         return -float(self.ids[spelling])
 
     def spells(self, spelling: str) -> bool:

@@ -19,12 +19,12 @@ CONTINUATIONS = {
     b"\xef\xbf": (0x80, 0xBC),
     b"\xef": CONTINUATION,
 }
-# For all unfinished characters outside CONTINUATIONS, a representative state by number of missing bytes.
+# Representative states for all other unfinished characters, by number of missing bytes.
 REPRESENTATIVES = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
 
 
 def has_partial_character(token_bytes: bytes) -> bool:
-    """Whether a token's bytes contain an incomplete character."""
+    """Whether a token's bytes contain an incomplete character or U+FFFD."""
     try:
         return "\ufffd" in token_bytes.decode("utf-8")
     except UnicodeDecodeError:
@@ -63,7 +63,7 @@ class Spelling:
         return transitions
 
     def after(self, state: State, token: int) -> State:
-        """Return the state after one more token. A token that breaks off an unfinished character begins a new one."""
+        """Return the state after another token. If a token cannot continue a character, it begins a new one."""
         following = self._next[state].get(token)
         return self._next[WHOLE].get(token, WHOLE) if following is None else following
 
@@ -91,12 +91,12 @@ class Spelling:
         return fewest
 
     def following(self, state: State, fewest: Mapping[State, int], limit: int) -> frozenset[int]:
-        """Return the tokens in `parts` that leave enough tokens to complete the character.
+        """Return the tokens in `parts` after which the character can still be completed within `limit` tokens.
 
         Args:
             state: state before the token.
             fewest: result of `fewest_tokens`.
-            limit: number of tokens left to write, including the returned token.
+            limit: number of tokens that may still be written, including the returned token.
         """
         return frozenset(
             token for token, after in self._next[state].items() if after in fewest and fewest[after] < limit

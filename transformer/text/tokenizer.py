@@ -1,4 +1,4 @@
-"""This project's sentencepiece tokenizer, which also reports each token's character span, and its training."""
+"""Trains and runs this project's sentencepiece tokenizer, which also reports each token's character span."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€�
 FENCE = "\ue000"
 # An opening quote is always a separate token. Otherwise "'some" would be split into "'s" (as in "it's") and "ome".
 OPENING_QUOTE = SPACE_MARK + "'"
-# Separator between units in the training text of the vocabulary. Normalised text has no control characters.
+# Separator between units in the text that `train_tokenizer` learns from. Normalised text has no control characters.
 UNIT_BORDER = "\x1f"
 UNIT = re.compile(r" ?(?:[^\W\d_]+(?:'[^\W\d_]+)*|\d|([^\w\s]|_)\1*|\w)| ")
 CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|t|m|d|re|ve|ll)\b)", re.IGNORECASE)
@@ -184,8 +184,8 @@ class Tokenizer:
                 last = max(first, at + len(surface.rstrip(" ")))
             covered = spans[first:last]
             if not covered and surface and 0 < at < len(spans) and spans[at] == spans[at - 1]:
-                # NFKC may expand one typed character, such as ﷺ, to several words. The spaces between them
-                # then share its span.
+                # NFKC may expand one typed character, such as ﷺ, into several words. The spaces between these
+                # words then share the character's span.
                 covered = spans[at : at + 1]
             at += len(surface)
             here = spans[first][0] if first < len(spans) else length
@@ -195,7 +195,7 @@ class Tokenizer:
 
 
 def units(text: str) -> list[str]:
-    """Split a normalised text into units that no token may cross: words, digits and punctuation.
+    """Split a normalised text into units: words, digits and punctuation. No token may extend over two units.
 
     A contraction such as "it's" is two units, "it" and "'s", as in GPT-2's tokenizer (Radford et al. 2019). A space
     belongs to the unit after the space.
@@ -211,7 +211,7 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
 
     Args:
         sentences: sentences in both languages, in any order.
-        size: vocabulary size, including special tokens and 256 bytes.
+        size: vocabulary size, including special tokens and 256 byte tokens.
 
     Raises:
         ValueError: there is not enough text for `size` tokens.
@@ -229,10 +229,10 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
             byte_fallback=True,
             split_digits=True,
             # `units` sets all boundaries. Splitting at a change of script would separate the
-            # apostrophe from a contraction.
+            # apostrophe from the rest of a contraction.
             split_by_unicode_script=False,
             pretokenization_delimiter=UNIT_BORDER,
-            # `normalise` has already normalised the text, and keeps track of each character's origin.
+            # `normalise` replaces sentencepiece's own normalisation, so that spans can refer to the typed text.
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
             pad_id=PAD,

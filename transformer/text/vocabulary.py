@@ -19,7 +19,7 @@ VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
 WHITE_SPACE = re.compile("|".join(SIGNS))
-# Code at the beginning of a source text that chooses a multilingual model's target language, such as ">>fra<<".
+# Code such as ">>fra<<" at the beginning of a source text, which chooses a multilingual model's target language.
 TARGET_CODE = re.compile(">>.+<<")
 # Code at the beginning of a source text: "<<eng_Latn>>" for the source language, ">>deu_Latn<<" for the target.
 ANY_CODE = re.compile(r"\s*(<<[^<>]+>>|>>[^<>]+<<)")
@@ -67,8 +67,8 @@ class Symbols:
         unknown: token for text that the vocabulary cannot encode.
         start: the decoder's first input token; equals `pad` in Marian models.
         end: token at the end of a text.
-        start_is_text: whether the start symbol can also be ordinary text. It then counts as special only as the
-            decoder's first token.
+        start_is_text: whether the start symbol can also be ordinary text. If so, the symbol is special only as
+            the decoder's first token.
     """
 
     pad: int
@@ -97,12 +97,12 @@ OWN_SYMBOLS = Symbols(pad=0, unknown=1, start=2, end=3)
 
 
 def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the target language codes, such as ">>fra<<", among a vocabulary's tokens, sorted."""
+    """Return the target language codes, such as ">>fra<<", among a vocabulary's tokens, in sorted order."""
     return tuple(sorted(text for text in texts if TARGET_CODE.fullmatch(text)))
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """Split a text into language codes ("" if there are none) and the rest, with at most one code per side."""
+    """Split a text into its leading language codes, at most one per side ("" if there are none), and the rest."""
     codes_of_sides: dict[str, str] = {}
     at = 0
     while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in codes_of_sides:
@@ -158,9 +158,9 @@ class Vocabulary(TextVocabulary, Protocol):
     """A translator's vocabulary. The members inherited from `TextVocabulary` refer to the target.
 
     Attributes:
-        source_size: size of the source vocabulary, which may be the same as the target's.
-        codes: codes with which a source text can choose the target language, ">>fra<<", or the source language,
-            "<<eng>>"; empty if the model has only one of each.
+        source_size: number of tokens in the source vocabulary, which may also be the target vocabulary.
+        codes: codes with which a source text can choose the target language (">>fra<<") or the source language
+            ("<<eng>>"); empty if there is no choice.
     """
 
     source_size: int
@@ -171,7 +171,7 @@ class Vocabulary(TextVocabulary, Protocol):
         ...
 
     def begin(self, text: str) -> tuple[int, ...]:
-        """Return the ids of the language code or symbol that a source text's translation must begin with."""
+        """Return the ids of the special tokens that the translation of a source text must begin with."""
         ...
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:

@@ -29,7 +29,8 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
         output: model folder to write, without a model card.
 
     Raises:
-        CheckpointError: a folder cannot be read or written, or the models differ in shape or vocabulary.
+        CheckpointError: a folder cannot be read or written, `output` contains a model, a model is a language model, or
+            the models differ in shape or vocabulary.
         ValueError: there are fewer than two models.
     """
     if len(folders) < 2:

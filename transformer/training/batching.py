@@ -1,4 +1,4 @@
-"""Batches of sentence pairs, padded to a few fixed widths and shuffled by seed and epoch number."""
+"""Batches of sentence pairs, padded to a few fixed widths and shuffled for each epoch."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ class Batch:
 
 
 class Batches:
-    """Shuffled batches of sentence pairs of similar length; each pair occurs once per epoch.
+    """Shuffled batches of sentence pairs with similar lengths; each pair occurs once per epoch.
 
     Args:
         data: sentence pairs.
-        tokens: target tokens per batch, including padding; a batch of width w has `tokens // w` rows.
+        tokens: target tokens per batch, including padding; a batch of target width w has at most `tokens // w` rows,
+            but at least one.
         seed: random seed; the shuffling depends only on the seed and the epoch number.
     """
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from transformer.config import CHOICES, TransformerConfig, decoder_only
 
-# Largest integer setting, so that seeds computed from a setting and a step number fit into torch's 64 bits.
+# Largest value of an integer setting. Seeds computed from a setting and a step number must fit into torch's 64 bits.
 MAX_INTEGER = 2**31 - 1
-# Ten times the depth of the deepest known models. In deeper,
-# narrow models, Python objects need more memory than the weights.
+# Ten times the depth of the deepest known models. In narrow models
+# with more layers, Python objects need more memory than the weights.
 MAX_LAYERS = 1_000
 # Largest learning rate. Muon multiplies the rate by the square root
 # of a matrix dimension, and the product must be finite in float32.
@@ -61,7 +61,7 @@ def check_options(config: Any) -> None:
         name = f"--{each.name.replace('_', '-')}"
         # Compare instead of converting, because an integer may be too large for a float.
         if not -math.inf < value < math.inf:
-            raise ValueError(f"{name} must be a number, not {value}")
+            raise ValueError(f"{name} must be a finite number, not {value}")
         for words, bound in each.metadata["bounds"].items():
             if not COMPARISONS[words](value, bound):
                 raise ValueError(f"{name} must be {words} {bound}, not {value}")
@@ -95,7 +95,7 @@ class TrainConfig:
     )
     learning_rate: float = option(2e-3, "peak learning rate", above=0, most=MAX_RATE)
     weight_decay: float = option(0.01, "weight decay for the matrices inside the layers", least=0)
-    clip: float = option(1.0, "maximum norm of a step's gradient, which is scaled down if larger", above=0)
+    clip: float = option(1.0, "maximum norm of a step's gradient; larger gradients are scaled down", above=0)
     label_smoothing: float = option(
         0.1, "share of the target probability that is spread over the vocabulary", least=0, below=1
     )
@@ -118,7 +118,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         check_options(self)
         if self.warmup > self.steps:
-            raise ValueError(f"--warmup must be at most --steps, which is {self.steps}, not {self.warmup}")
+            raise ValueError(f"--warmup must be at most --steps ({self.steps}), not {self.warmup}")
         if self.positions not in ("", *CHOICES["positions"]):
             raise ValueError(f"--positions must be one of {', '.join(CHOICES['positions'])}, not {self.positions!r}")
 

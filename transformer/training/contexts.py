@@ -22,10 +22,10 @@ PATTERN = (4, 48)
 
 @dataclass(frozen=True)
 class Contexts:
-    """Tokenized texts packed into fixed-width contexts, with as many whole texts per context as fit.
+    """Tokenized texts packed into contexts of a fixed width; no text is split.
 
     Attributes:
-        tokens: token ids, uint16 [N, W], with an end symbol after each text and padding after the last.
+        tokens: token ids, uint16 [N, W], with an end symbol after each text and padding after a context's last text.
         left_out: number of texts excluded because they are longer than a context.
     """
 

@@ -18,7 +18,7 @@ from transformer.text.tokenizer import PAD, Tokenizer, normalise
 
 Pair = tuple[str, str]
 
-# Largest vocabulary size, because token ids are stored as uint16.
+# Largest vocabulary size; token ids are stored as uint16.
 MAX_TOKENS = int(np.iinfo(np.uint16).max)
 FINAL_PUNCTUATION = ".!?"
 

@@ -226,7 +226,7 @@ def written(ids):
         ),
         (
             lambda files: files.update({"vocab.json": written(ids_of(files) | {"a b": len(ids_of(files))})}),
-            "does not spell bytes",
+            "is not a byte-level spelling",
         ),
         (lambda files: files.update({"merges.txt": b"\xff\xfe"}), "merges.txt is damaged, or is not text in UTF-8"),
         (

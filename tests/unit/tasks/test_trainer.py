@@ -149,7 +149,7 @@ def test_attention_recomputed_from_a_snapshot_matches_its_recorded_attention(sma
         ({"d_model": 129}, "--d-model must be at most 128"),
         ({"heads": 3}, "heads"),
         ({"seed": 10**400}, "--seed must be"),
-        ({"learning_rate": float("nan")}, "--learning-rate must be a number"),
+        ({"learning_rate": float("nan")}, "--learning-rate must be a finite number"),
         ({"optimizer": "sgd"}, "no optimiser 'sgd'"),
         ({"optimizer": "adam-by-hand", "weight_decay": 0.1}, "--weight-decay 0"),
         ({"d_model": 128, "layers": 2, "snapshots": 200}, "--snapshots must be at most"),
