@@ -181,7 +181,7 @@ class ByteTokenizer:
         return [token.id for token in self.encode(text, end=end)]
 
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
-        """Return each token's frequency score: minus the id, because frequent merges come first; special tokens have 0."""
+        """Return each token's frequency score: minus the id, because frequent merges come first; 0 if it is special."""
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
     def _offsets(self, text: str, encoding: Encoding) -> list[tuple[int, int]]:
@@ -274,11 +274,11 @@ def _merges(vocabulary: ByteVocabulary) -> list[tuple[str, str]]:
     """Return the merges as pairs of tokens, in order of priority and without duplicates.
 
     Raises:
-        ValueError: a merge contains an unknown token.
+        ValueError: a merge contains or produces an unknown token.
     """
     for first, second, place in vocabulary.merges:
         if unknown := [token for token in (first, second, first + second) if token not in vocabulary.ids]:
-            raise ValueError(f"{place} has the token {unknown[0]!r}, which is not in {vocabulary.source}")
+            raise ValueError(f"{place} needs the token {unknown[0]!r}, which is not in {vocabulary.source}")
     return list(dict.fromkeys((first, second) for first, second, _ in vocabulary.merges))
 
 

@@ -117,7 +117,7 @@ class Tokenizer:
         return self._processor.encode(normalise(text)) + [END] * end
 
     def encode_all(self, texts: Iterable[str], *, sampled: bool = False) -> list[list[int]]:
-        """Encode many texts like `encode_ids`, in parallel on all cores.
+        """Encode many texts as `encode_ids` does, in parallel on all cores.
 
         With `sampled`, BPE-dropout skips merges at random, so that words are segmented in different ways (Provilkov et
         al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).

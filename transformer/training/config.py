@@ -101,8 +101,8 @@ class TrainConfig:
     )
     average: int = option(
         3,
-        "number of checkpoints to keep; the finished model is the average of the last n, with the n that gives the "
-        "lowest validation loss",
+        "number of checkpoints to keep; the finished model is the average of the last n of them, where n is chosen for "
+        "the lowest validation loss",
         least=1,
     )
     save_minutes: float = option(10.0, "minutes between two checkpoints", least=0)

@@ -26,7 +26,7 @@ class Contexts:
 
     Attributes:
         tokens: token ids, uint16 [N, W], with an end symbol after each text and padding after a context's last text.
-        left_out: number of texts excluded because they are longer than a context.
+        left_out: number of texts excluded because each is longer than a context.
     """
 
     tokens: np.ndarray

@@ -233,7 +233,7 @@ def written(ids):
             lambda files: files.update({"merges.txt": b"#version: 0.2\na b c\n"}),
             "line 2 of merges.txt does not consist of two tokens",
         ),
-        (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt has the token 'qqq'"),
+        (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt needs the token 'qqq'"),
     ],
 )
 def test_invalid_tokenizer_file_is_named_in_the_error(tokenizer, change, message):

@@ -257,7 +257,7 @@ UNREADABLE = {
         model_of(merges=[["a", "b", "c"]]),
         "merge 1 in tokenizer.json does not consist of two tokens",
     ),
-    "a merge of nothing": (model_of(merges=["q qqq"]), "merge 1 in tokenizer.json has the token 'qqq'"),
+    "a merge of nothing": (model_of(merges=["q qqq"]), "merge 1 in tokenizer.json needs the token 'qqq'"),
     "ids that are none": (model_of(vocab={"a": "0"}), "vocab in tokenizer.json is not a JSON object with an id"),
     "ids with a gap": (model_of(vocab={"a": 5}, merges=[]), "must give its 2 tokens the ids 0 to 1"),
     "an added token without a number": (
