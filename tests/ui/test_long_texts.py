@@ -98,7 +98,7 @@ def test_measure_button_shows_the_cost_on_this_machine():
     assert "this machine, just now" in texts(test)
     numbers = table(test, "tokens", "attention")
     full = numbers[numbers["attention"] == "Full"]
-    assert (full["bytes of the weights of one head"] == 4 * full["tokens"] ** 2).all() and len(full) >= 2
+    assert (full["bytes of attention weights per head"] == 4 * full["tokens"] ** 2).all() and len(full) >= 2
 
 
 def test_loss_of_quality_is_shown_as_a_chart_and_in_words():

@@ -2,7 +2,7 @@
 
 In lecture mode, a page shows only its main figure, as large as the screen. Pages mark elements as the main figure, as
 words of the figure, or as an aside; unmarked elements are explanations or controls. assets/lecture/page.css hides or
-enlarges elements by role. Charts, tables and components call `is_lecture_mode`.
+enlarges elements by role. Code that draws charts and tables calls `is_lecture_mode` to choose their size.
 """
 
 import streamlit as st
@@ -25,12 +25,13 @@ STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}
 
 
 def is_lecture_mode() -> bool:
-    """Return whether lecture mode is on, in which the page shows only its main figure, as large as the screen."""
+    """Return whether lecture mode is on."""
     return session.params(LectureParams).lecture
 
 
 def lay_out(page: str) -> None:
-    """If lecture mode is on, hide everything except the page's main figure, and enlarge all text.
+    """If lecture mode is on, enlarge all text and, on a page with a main figure, hide everything except the figure, the
+    lecturer's controls and error messages.
 
     Args:
         page: the name of the open page.
@@ -41,7 +42,7 @@ def lay_out(page: str) -> None:
 
 
 def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenerator:
-    """Return the container for the main figure. A page has exactly one.
+    """Return the container for the main figure. A page has at most one main figure.
 
     Args:
         headline: Markdown paragraphs that say what the figure shows and what to look for; visible only in lecture mode.
@@ -83,7 +84,7 @@ def figure_words() -> DeltaGenerator:
 
 
 def aside(name: str) -> DeltaGenerator:
-    """Return a container for content that lies beside or inside the main figure but is not part of the figure.
+    """Return a container for content beside or inside the main figure that is hidden in lecture mode.
 
     Args:
         name: a name that is unique on the page.

@@ -51,8 +51,8 @@ draw_bar = component("lecture/lecture")
 def opened_page(page: str) -> str | None:
     """Return the page of the slide that the user opened; None if it is the open `page`, or if no slide was opened.
 
-    The session keeps the request until the page is open, because Streamlit may interrupt this script run before the
-    switch.
+    The session keeps the slide's page until that page is open, because Streamlit may interrupt a script run before it
+    switches pages.
     """
     if st.session_state.get(OPENED_SLIDE) == page:
         del st.session_state[OPENED_SLIDE]
@@ -220,11 +220,11 @@ def _describe_switched(off: OffParams) -> str:
 
 
 def _step(page: str) -> str:
-    """Return the number of the lesson step as text; empty if no lesson is open, or if the clicker changes slides."""
+    """Return the open lesson step, such as "Step 2"; empty if no lesson is open, or if the clicker changes slides."""
     lesson = session.params(LessonParams)
     if page not in STEP_PAGES or not lesson.id or not clicker_is_free():
         return ""
-    # Omit the total number of steps, because the lessons module imports torch.
+    # Omit the total number of steps, because reading it from the lesson would import torch.
     return f"Step {lesson.shown_step + 1}"
 
 
@@ -233,7 +233,10 @@ def _query(slide: Slide, more: Mapping[str, str]) -> str:
 
 
 def _qr_code(path: str, pages: Container[str]) -> dict[str, str]:
-    """Return the QR code and URL that open this page in lecture mode, or a message that explains why there is none."""
+    """Return the QR code and the URL that open this page in lecture mode, and a warning if phones cannot open the URL.
+
+    If the URL is too long for a QR code, return only a message that says so.
+    """
     address = session.page_address()
     if not address:
         return {"problem": NO_CODE}

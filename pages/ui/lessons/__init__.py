@@ -1,1 +1,1 @@
-"""The "Lessons" page. The lessons and their claims are defined in `transformer.lessons`."""
+"""Parts of the "Lessons" page. `transformer.lessons` reads the lesson files and checks their claims."""

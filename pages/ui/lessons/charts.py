@@ -28,7 +28,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
     Args:
         table: a column of labels, followed by one or two columns of values.
         place: the name of the label column.
-        labels: the labels to show; None for those of the table, with numbers added.
+        labels: the labels to show; None for the labels in the table, each with a number in front.
     """
     series = list(table.columns[1:])
     long = table.assign(at=range(1, len(table) + 1)).melt(["at", place], series, "of", "value")
@@ -56,7 +56,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
 
 
 def costs(table: Table) -> alt.LayerChart:
-    """Return a bar chart of how much log-probability is lost when each word is hidden, largest first.
+    """Return a bar chart of the log-probability that is lost when each word is hidden, largest loss first.
 
     A bar's label includes the word's share of the attention. The word marked in the table has a different colour.
 
@@ -115,9 +115,9 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
 
 
 def ranks(table: Table) -> alt.LayerChart:
-    """Return a bar chart of the effect of removing each head, largest first.
+    """Return a bar chart of the effect of removing each head, most important head first.
 
-    The head marked in the table has a label and a different colour.
+    The head marked in the table has a label and a different colour. If none is marked, the first head has a label.
 
     Args:
         table: the table of a figure of type "worth".
@@ -144,7 +144,9 @@ def ranks(table: Table) -> alt.LayerChart:
         )
     )
     bar = base.mark_bar(size=max(2, 420 // len(change))).encode(
-        y=alt.Y("change:Q", title="effect of removing it, nats", axis=alt.Axis(tickCount=6, **{**AXIS, "grid": True})),
+        y=alt.Y(
+            "change:Q", title="effect of removing the head, nats", axis=alt.Axis(tickCount=6, **{**AXIS, "grid": True})
+        ),
         color=alt.Color("ink:N", scale=None),
         tooltip=[
             "without:N",
@@ -152,7 +154,6 @@ def ranks(table: Table) -> alt.LayerChart:
             alt.Tooltip("times:Q", title="times as likely", format=".3f"),
         ],
     )
-    # If no head is marked, label the head with the largest effect.
     at = table.labels.index(table.marked) if table.marked else 0
     label = alt.Chart(
         frame.iloc[[at]].assign(
@@ -169,8 +170,8 @@ def ranks(table: Table) -> alt.LayerChart:
 def tiles(table: Table) -> alt.LayerChart:
     """Return a chart with one tile per head and one row of tiles per layer.
 
-    With one share per head, the colour of a tile shows the share, from 0 to 1. With two, a tile is filled if the first
-    share is larger than the second.
+    With one share per head, the colour of a tile shows the share, from 0 to 1. With two, a tile is coloured if the
+    first share is larger than the second, and grey otherwise.
 
     Args:
         table: a table with one or two shares per head. `Table.across` is the number of heads in a layer.

@@ -22,7 +22,7 @@ def is_done(lesson_step: MeasuredStep, clicked: AttentionParams) -> bool:
 
 
 def describe_wrong_choice(lesson_step: MeasuredStep, clicked: AttentionParams) -> str:
-    """Return a Markdown comment on a wrong head or row; empty if the user has not chosen any."""
+    """Return a Markdown comment on a wrong head or row; empty if the user has not chosen a head or row."""
     what = {"head opened": _other_head, "row pinned": _other_row}.get(lesson_step.step.next_when)
     remark = what(lesson_step, clicked) if what else ""
     return remark and f"{remark} Try another, or press “Show me”."
@@ -31,7 +31,7 @@ def describe_wrong_choice(lesson_step: MeasuredStep, clicked: AttentionParams) -
 def _other_head(lesson_step: MeasuredStep, clicked: AttentionParams) -> str:
     layer, head = _numbers(clicked)
     if (clicked.layer, clicked.head) == _opened_head(lesson_step):
-        # The user has not clicked anything yet, because the map opens with this head.
+        # The map opens with this head, so the user may not have chosen it.
         return ""
     return f"You opened **layer {layer}, head {head}**, which is not the right one."
 

@@ -26,8 +26,8 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
 
-# Table columns that contain whole sentences, and the width in pixels of each. The other
-# columns still fit on a projector.
+# Table columns that contain whole sentences, and the width in pixels of each, which leaves room for the other columns
+# on a projector.
 LONG_COLUMNS, TEXT_WIDTH = ("translation", "with positions", "without positions"), 240
 # State with which the map was last opened: the lesson's id, the step number, and whether the answer was visible.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
@@ -94,7 +94,8 @@ def show_map(lesson_step: MeasuredStep, opened: tuple[str, int], *, done: bool) 
     Args:
         lesson_step: the step.
         opened: the id of the open lesson, and the step number.
-        done: whether the answer is visible. Until then, the browser does not describe the map in words.
+        done: whether the task is done. Until then, if the step has a question, the attention browser does not describe
+            the map in words.
     """
     step, trace = lesson_step.step, lesson_step.evidence.trace()
     draw_browser(
@@ -114,8 +115,8 @@ def show_map(lesson_step: MeasuredStep, opened: tuple[str, int], *, done: bool) 
 
 def _request_number(lesson_step: MeasuredStep, shown: tuple[str, int, bool]) -> int:
     """Return the request number for the attention browser, which changes when the step is opened, reopened or done."""
-    # If a script run does not show the map, Streamlit drops the user's choice but the browser keeps
-    # it, so make a new request.
+    # If a script run does not show the map, Streamlit drops the user's choice but the attention browser keeps it, so
+    # make a new request.
     stays = SYNCED.shown == shown and _key(lesson_step) in st.session_state
     return SYNCED.request(shown, new=not stays).number
 

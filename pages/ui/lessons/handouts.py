@@ -38,7 +38,7 @@ def handout(lesson: Lesson, write: Callable[[], str]) -> str:
         return write()
     except AtlasError as error:
         problem = escape(without_server_paths(str(error)))
-        return _document(lesson, f"<p><strong>This lesson cannot be printed: {problem}</strong></p>")
+        return _document(lesson, f"<p><strong>This lesson cannot be exported: {problem}</strong></p>")
 
 
 @contextmanager
@@ -122,7 +122,7 @@ def _answer(step: MeasuredStep) -> str:
 
 
 def _figure(step: MeasuredStep, maps: list[str]) -> str:
-    """Return the HTML of a figure. For an attention browser, return a placeholder, and append the data to `maps`."""
+    """Return the HTML of a figure. For an attention map, return a placeholder, and append the map's data to `maps`."""
     if step.step.show == "map":
         kind, trace = step.figure["kind"], step.evidence.trace()
         metrics = step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), kind))

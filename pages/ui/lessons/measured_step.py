@@ -15,7 +15,7 @@ from transformer.lessons.result import Question, figure_of, question_of, with_ma
 from transformer.lessons.template import fill
 from transformer.running.translator import Translator
 
-# Private-use characters that mark the start and end of a value until the text is escaped.
+# Private-use characters that mark the start and end of each value until the text is escaped.
 # A lesson must not contain them.
 VALUE_START, VALUE_END = "\ue000", "\ue001"
 
@@ -63,7 +63,7 @@ def finding_run(step: LessonStep) -> FindingRun:
 
 
 def measured_step(translator: Translator, step: LessonStep) -> MeasuredStep:
-    """Check a step's claim on a model.
+    """Return a step with the result of checking its claim on a model.
 
     Raises:
         AtlasError: the claim cannot be checked with the step's sentence; the message says why.

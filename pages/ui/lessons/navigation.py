@@ -25,7 +25,8 @@ def show_navigation(lesson: Lesson, number: int, *, done: bool) -> None:
     label, to = _following(lesson, number)
     with st.container(horizontal=True):
         if not done:
-            # A presentation clicker cannot answer a question. Its "next" key shows the answer first.
+            # A presentation clicker cannot answer a question, so its "next" key presses this button until the task is
+            # done.
             st.button(
                 "Show me",
                 key="lesson_show",

@@ -146,7 +146,9 @@ def _show_words(lesson_step: MeasuredStep, params: LessonParams, done: bool, rem
 
 
 def _show_more(lesson: Lesson, lesson_step: MeasuredStep, model: Translator) -> DeltaGenerator:
-    """Show a link to the step's page, and the handouts; return the container, so that buttons can be added."""
+    """Show a link to the page that explores the step, and a menu of handouts. Return their container, to which the
+    caller may add buttons.
+    """
     step, row = lesson_step.step, st.container(horizontal=True)
     with row:
         if step.address:
@@ -173,7 +175,7 @@ def _show_more(lesson: Lesson, lesson_step: MeasuredStep, model: Translator) -> 
 def with_link(lesson_step: MeasuredStep, text: str, model: str) -> str:
     """Return a Markdown text in which the name of the measured head links to the head's map.
 
-    If the measured values do not name a head, the text stays unchanged.
+    If no head was measured, the text stays unchanged.
 
     Args:
         lesson_step: the step.
@@ -191,7 +193,8 @@ def with_link(lesson_step: MeasuredStep, text: str, model: str) -> str:
 
 
 def page_address(lesson_step: MeasuredStep, model: str) -> str:
-    """Return the URL of the page that a step links to; the parameters contain the step's sentence, head and row.
+    """Return the URL of the page that a step links to. The URL contains the model and the step's sentence and, if the
+    step shows a map, the head and the pinned row.
 
     Args:
         lesson_step: the step.

@@ -85,14 +85,14 @@ def totals_of(table: Table) -> str:
 def without_maps(
     evidence: Evidence, kind: Kind, head: str, part: str, job: str = ""
 ) -> list[tuple[str, list[str], list[str], np.ndarray, np.ndarray]]:
-    """Return a head's attention map in the trained model and in the model without one part.
+    """Return a head's attention maps in the trained model and in the model without one part.
 
     Args:
         evidence: model runs on the step's sentence.
         kind: the attention kind.
         head: the head, as named in the lesson file.
         part: the part to remove, a key of `PARTS`.
-        job: the head's job; the titles state the share of attention that the job gets. Empty for none.
+        job: the head's job; the titles state the share of attention that the head spends on the job. Empty for none.
 
     Returns:
         For each map: title, row labels, column labels, weights [rows, columns], and mask [rows, columns].

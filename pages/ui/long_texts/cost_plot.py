@@ -20,11 +20,11 @@ from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from transformer.language_modelling.cost import MIN_FITTED_LENGTH, Cost
 
-TITLES = {WEIGHTS: "Bytes of the map", SECONDS: "Seconds of a pass", KEYS_AND_VALUES: "Bytes of keys and values"}
+TITLES = {WEIGHTS: "Bytes of the map", SECONDS: "Seconds per pass", KEYS_AND_VALUES: "Bytes of keys and values"}
 AXIS_TITLES = {
-    WEIGHTS: "bytes of the weights of one head",
-    SECONDS: "seconds of one pass",
-    KEYS_AND_VALUES: "bytes of the keys and values of one head",
+    WEIGHTS: "bytes of attention weights per head",
+    SECONDS: "seconds per pass",
+    KEYS_AND_VALUES: "bytes of keys and values per head",
 }
 # Line widths in pixels and point areas, for full attention and for the other kinds. Full attention has the wider line,
 # which stays visible below a line that coincides with it.
@@ -65,9 +65,10 @@ def show_costs() -> None:
         st.markdown(conclusion(recorded.costs, quantity))
     st.caption(
         f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted to texts of at least "
-        f"{MIN_FITTED_LENGTH:,} tokens; in shorter texts, everything except attention takes most of the time. This app "
-        "stores the map in order to show it. Fast kernels (FlashAttention) never store the map, so their memory grows "
-        f"with slope 1, but they still compute every cell. To repeat the measurement: `{recorded.command}`"
+        f"{MIN_FITTED_LENGTH:,} tokens; with shorter texts, most of the time is spent outside attention. This app "
+        "stores the attention map in order to show it. Fast kernels (FlashAttention) never store the map, so their "
+        f"memory grows with slope 1, but they still compute every cell. To repeat the measurement, run "
+        f"`{recorded.command}`."
     )
     show_numbers(table, "long_cost_numbers", digits=4)
 

@@ -8,7 +8,6 @@ from transformer.config import Attention
 from transformer.language_modelling.cost import Cost, slopes
 from transformer.language_modelling.cost_measurement import configuration
 
-# Unit of each quantity.
 UNITS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
 SUBJECTS = {
     WEIGHTS: "The map of **{length:,} tokens** takes {amount} in one head.",
@@ -23,20 +22,21 @@ FULL_NAMES: Mapping[Attention, str] = {
 }
 # A well-known model for comparison, and its total number of heads (12 in each of 12 layers).
 GPT2, GPT2_HEADS = "GPT-2 small", 144
-# Beyond this slope, the time grows faster than the number of cells in an attention map.
+# Above this slope, the time grows clearly faster than the number of cells in an attention map, whose slope is 2.
 STEEP_SLOPE = 2.1
 CONCLUSIONS = {
     WEIGHTS: "Compression makes the map smaller by a constant factor, but the slope stays 2. This postpones the limit "
-    "but does not remove it. Local attention has slope 1, but no token sees beyond its block. Up to the length of one "
-    "block, local attention equals full attention, so the two lines coincide.",
-    SECONDS: "The time for single tokens, as in the feed-forward network, grows with slope 1. The time for the map "
-    "grows with slope 2. So the longer the text, the larger the map’s share of the time. Compression removes part of "
-    "the map’s time but leaves the slope near 2. Blocks bring the slope near 1.",
-    KEYS_AND_VALUES: "Keys and values grow with slope 1 and the map with slope 2, so the map runs out of memory "
-    "first. Compression shrinks both. Local attention shrinks only the map: it keeps every key and value, so its line "
-    "coincides with that of full attention.",
+    "that memory sets, but does not remove it. Local attention has slope 1, but no token sees beyond its block. "
+    "Up to the length of one block, local attention equals full attention, so the two lines coincide.",
+    SECONDS: "The time for steps that treat each token separately, such as the feed-forward network, grows with slope "
+    "1. The time for the map grows with slope 2. So the longer the text, the larger the map’s share of the time. "
+    "Compression removes part of the map’s time but leaves the slope close to 2. Local attention, with its blocks, "
+    "brings the slope close to 1.",
+    KEYS_AND_VALUES: "Keys and values grow with slope 1 and the map with slope 2, so in long texts the map "
+    "is the first to exceed the memory. Compression shrinks the map and the keys and values. Local attention shrinks "
+    "only the map: it keeps every key and value, so its line coincides with that of full attention.",
 }
-MACHINE = " A slope above 2 comes from the hardware: a map too large for the CPU cache takes longer to write and read."
+MACHINE = " A slope above 2 comes from the hardware: a map too large for the CPU cache takes longer per cell."
 
 
 def format_value(value: float, quantity: str) -> str:
@@ -63,7 +63,7 @@ def describe_saving(measured_costs: Sequence[Cost], quantity: str) -> str:
     if quantity == WEIGHTS:
         sentences.append(
             f"{GPT2} has {GPT2_HEADS} heads: **{format_value(GPT2_HEADS * full, quantity)}** for a single text, and "
-            "four times that for twice the text. This is why the maps of long texts do not fit into memory."
+            "four times that for a text twice as long. This is why the maps of long texts do not fit into memory."
         )
     others = [
         f"{NAMES[attention].lower()} attention takes {_share(getattr(cost, quantity) / full)} "

@@ -29,7 +29,9 @@ def costs() -> RecordedCosts | None:
 
 
 def measure_button() -> None:
-    """Show a button that measures the costs. The script run after a click measures, and then reruns the page."""
+    """Show a button that measures the costs. After a click, the next script run measures the costs and then reruns the
+    page.
+    """
     st.button(
         "Measure on this machine",
         key="long_measure",
@@ -60,7 +62,7 @@ def _measure() -> None:
             len(measured_costs) / len(LENGTHS) / len(ATTENTIONS), f"{NAMES[cost.attention]}: {cost.length:,} tokens"
         )
     if measured_costs:
-        cores = f"this machine, just now, one of its {os.cpu_count()} CPU cores"
+        cores = f"one of the {os.cpu_count()} CPU cores of this machine, just now"
         st.session_state[MEASURED] = RecordedCosts(
             tuple(measured_costs), MODEL, cores, "python benchmarks/long_texts.py"
         )

@@ -49,11 +49,11 @@ def show_losses() -> None:
     )
     st.caption(
         f"Each model: {recorded.model}. Training: {recorded.training}, with the same texts in the same order. The "
-        f"context has {recorded.context} tokens, a block {recorded.block}, and a compressed key covers "
+        f"context has {recorded.context} tokens, a block has {recorded.block}, and a compressed key covers "
         f"{recorded.stride}. The {recorded.tokens:,} held-out tokens are unrelated everyday sentences, so little "
-        "depends on distant tokens. In a text that is coherent over pages, local attention can lose more. "
+        "depends on distant tokens. In a text that is coherent over several pages, local attention can do worse. "
         f"{caution} Models this small, trained this briefly, show the direction of an effect, not its size. Measured "
-        f"on {recorded.machine}: `{recorded.command}`"
+        f"on {recorded.machine}. To repeat the measurement, run `{recorded.command}`."
     )
 
 
@@ -71,7 +71,7 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
                     "each model within ±": spread,
                     "models trained": len(models),
                     "parameters": models[0].parameters,
-                    f"cells of {recorded.context} tokens": cells(recorded, attention),
+                    f"cells for {recorded.context} tokens": cells(recorded, attention),
                 }
             )
     return pd.DataFrame(rows)
@@ -118,7 +118,7 @@ def describe_losses(recorded: RecordedLosses) -> str:
     }
     if "full" not in means:
         return ""
-    sizes = {"local": f", in blocks of {recorded.block},", "compressed": f", {recorded.stride} tokens to a key,"}
+    sizes = {"local": f", in blocks of {recorded.block},", "compressed": f", with {recorded.stride} tokens per key,"}
     full_cells = cells(recorded, "full")
     others = [
         f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / full_cells:.0%} of these cells, and "

@@ -19,7 +19,7 @@ MAX_TOKENS = 96
 
 @LOADED.remember("Loading the models …")
 def small_model(attention: Attention) -> LanguageModel:
-    """Load the model with a given kind of attention on the CPU.
+    """Return the model with a given kind of attention, loaded on the CPU.
 
     Raises:
         CheckpointError: the model's folder is missing or damaged; the message says what to do.

@@ -26,7 +26,7 @@ MAX_CHARACTERS = 1_000
 
 
 def pick_map() -> None:
-    """Show controls for attention kind, layer and head beside the page's tabs, which leaves more room for the maps."""
+    """Show controls for attention kind, layer and head beside the page's tabs, to leave room for the maps."""
     names = {ALL: "All three", **NAMES}
     segments("Attention", names, LongTextsParams, "attention", label_visibility="collapsed")
     for name, count in (("layer", LAYERS), ("head", HEADS)):
@@ -75,11 +75,11 @@ def show_maps() -> None:
         )
     st.markdown(describe_sizes(maps), help=explain("attention weight", "mask", "key"))
     st.caption(
-        "Each row is a token that looks; its cells add up to 1. Hatched cells are masked and not computed: no token "
-        "sees later tokens, and with local attention no token sees another block. A column of compressed attention "
-        "stands for three tokens, which a convolution has merged into one key and one value. No row sees the column "
-        "until all three tokens are read, so the first two rows look at nothing. The three models are small and were "
-        "trained on the same texts."
+        "Each row is a token that looks; the cells of a row add up to 1. Hatched cells are masked and not computed: "
+        "no token sees later tokens, and with local attention no token sees another block. A column of compressed "
+        "attention stands for three tokens, which a convolution has merged into one key and one value. A row "
+        "sees a column only once all three of its tokens have been read, so the first two rows look at nothing. The three "
+        "models are small and were trained on the same texts."
     )
 
 

@@ -49,7 +49,7 @@ def offer_measurement(
     """Show a button that measures the loaded model, or a caption that says what the measurement still needs.
 
     Args:
-        recording: the record file to write, with the command that would write the file in a terminal.
+        recording: the record file to write, with the command that writes the file from a terminal.
         compute: measures the model on the sentences and returns the record. The function must finish each sentence
             before it requests the next one, and raise ValueError if no sentence is usable.
         label: the button's label.
@@ -80,7 +80,7 @@ def offer_measurement(
             on_click=_ask,
             args=request,
             help=f"Runs this model on {len(sentences)} sentences. A progress bar shows the time left, and you can stop "
-            f"it. In a terminal: `{own_recording.command}`",
+            f"the measurement. In a terminal: `{own_recording.command}`",
         )
         st.caption(missing)
     # A page may offer several measurements, so check which one was requested.

@@ -60,7 +60,7 @@ def show_own_sentences(reading: Reading, effect: str) -> None:
                 on_click=st.session_state.update,
                 args=({RUNNING_KEY: belongs},),
                 help="Switches off one head at a time, which takes a second or two per sentence. You can stop and "
-                "continue later. After a reload, the server still has recent measurements.",
+                "continue later. The server keeps recent measurements, even if you reload the page.",
             )
         st.caption(_describe_progress(effects, len(sentences)))
     if effects.texts:
@@ -70,7 +70,9 @@ def show_own_sentences(reading: Reading, effect: str) -> None:
 def _measure(
     runs: CachedRuns, sentences: Sequence[str], effects: HeadEffects, belongs: tuple[object, ...], params: OffParams
 ) -> None:
-    """Measure the remaining sentences with a progress bar. Any click stops this; finished sentences are kept."""
+    """Measure the remaining sentences with a progress bar. Any click stops the measurement. The results of finished
+    sentences are kept.
+    """
     with st.container(width="stretch"):
         bar = st.progress(0.0)
     st.button("Stop", key="mine_stop", icon=":material/stop:", help="Keeps the measurements so far.")
@@ -122,7 +124,7 @@ def _show_tables(reading: Reading, effects: HeadEffects, effect: str, params: Of
     st.caption(
         "The 95% interval comes from resampling the sentences (bootstrap). A head “changes” a sentence if, without "
         "the head, another word becomes the most likely at some step. The output of a head that is off is replaced "
-        f"with {MODES[params.mode]}, as chosen on *Switch heads off*. Click a column to sort.",
+        f"with {MODES[params.mode]}, as chosen on *Switch heads off*. Click a column's title to sort the table.",
         help=explain("head", "log-probability", "nats", "logit"),
     )
     save_button(
@@ -136,7 +138,9 @@ def _show_tables(reading: Reading, effects: HeadEffects, effect: str, params: Of
 
 
 def head_table(effects: HeadEffects, effect: str) -> pd.DataFrame:
-    """Return a table with one row per head: mean effect, 95% interval, and number of sentences the head changes."""
+    """Return a table with one row per head: the mean effect with its 95% interval, the smallest and the largest effect,
+    and the number of sentences that the head changes.
+    """
     rows = []
     for kind in effects.kinds(effect):
         estimate, values = effects.mean(effect, kind), effects.values[effect][kind]

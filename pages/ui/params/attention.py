@@ -1,4 +1,4 @@
-"""URL parameters of the selected attention head, its display settings and its pinned tokens, shared by all pages."""
+"""URL parameters that all pages share: the selected head, the display settings of attention maps, the pinned tokens."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class AttentionParams(Params):
         return self.layer != UNCHOSEN or self.head != UNCHOSEN
 
     def within(self, layers: int, heads: int) -> Self:
-        """Return a copy in which layer and head are limited to a model's number of layers and heads."""
+        """Return a copy in which layer and head are limited to the given numbers of layers and heads."""
         if not self.chosen:
             return self
         return replace(self, layer=min(max(self.layer, 0), layers - 1), head=min(max(self.head, 0), heads - 1))

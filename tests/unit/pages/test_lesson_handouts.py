@@ -65,5 +65,5 @@ def test_printed_lesson_names_the_step_that_cannot_be_measured(shipped, lesson, 
     with pytest.raises(LessonError, match="step 3: there is no word"):
         write(damaged, shipped)
     text = handout(damaged, lambda: write(damaged, shipped))
-    assert "This lesson cannot be printed: step 3: there is no word &#x27;&lt;b&gt;zebra&#x27; in" in text
+    assert "This lesson cannot be exported: step 3: there is no word &#x27;&lt;b&gt;zebra&#x27; in" in text
     assert "<b>" not in text and lesson.title in text and text.endswith("</html>")
