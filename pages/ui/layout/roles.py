@@ -30,8 +30,9 @@ def is_lecture_mode() -> bool:
 
 
 def lay_out(page: str) -> None:
-    """If lecture mode is on, enlarge all text and, on a page with a main figure, hide everything except the figure, the
-    lecturer's controls and error messages.
+    """If lecture mode is on, enlarge all text.
+
+    On a page with a main figure, also hide everything except the figure, the lecturer's controls and error messages.
 
     Args:
         page: the name of the open page.

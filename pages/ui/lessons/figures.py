@@ -115,8 +115,8 @@ def show_map(lesson_step: MeasuredStep, opened: tuple[str, int], *, done: bool) 
 
 def _request_number(lesson_step: MeasuredStep, shown: tuple[str, int, bool]) -> int:
     """Return the request number for the attention browser, which changes when the step is opened, reopened or done."""
-    # If a script run does not show the map, Streamlit drops the user's choice but the attention browser keeps it, so
-    # make a new request.
+    # If a script run does not show the map, Streamlit drops the user's choice but the attention browser keeps it.
+    # In that case, make a new request.
     stays = SYNCED.shown == shown and _key(lesson_step) in st.session_state
     return SYNCED.request(shown, new=not stays).number
 

@@ -32,9 +32,9 @@ CONCLUSIONS = {
     "1. The time for the map grows with slope 2. So the longer the text, the larger the map’s share of the time. "
     "Compression removes part of the map’s time but leaves the slope close to 2. Local attention, with its blocks, "
     "brings the slope close to 1.",
-    KEYS_AND_VALUES: "Keys and values grow with slope 1 and the map with slope 2, so in long texts the map "
-    "is the first to exceed the memory. Compression shrinks the map and the keys and values. Local attention shrinks "
-    "only the map: it keeps every key and value, so its line coincides with that of full attention.",
+    KEYS_AND_VALUES: "Keys and values grow with slope 1 and the map with slope 2, so the map exceeds the memory "
+    "first. Compression shrinks the map and the keys and values. Local attention shrinks only "
+    "the map: it keeps every key and value, so its line coincides with that of full attention.",
 }
 MACHINE = " A slope above 2 comes from the hardware: a map too large for the CPU cache takes longer per cell."
 

@@ -78,8 +78,8 @@ def show_maps() -> None:
         "Each row is a token that looks; the cells of a row add up to 1. Hatched cells are masked and not computed: "
         "no token sees later tokens, and with local attention no token sees another block. A column of compressed "
         "attention stands for three tokens, which a convolution has merged into one key and one value. A row "
-        "sees a column only once all three of its tokens have been read, so the first two rows look at nothing. The three "
-        "models are small and were trained on the same texts."
+        "sees a column only once all three of its tokens have been read, so the first two rows look at nothing. "
+        "The three models are small and were trained on the same texts."
     )
 
 
