@@ -32,9 +32,9 @@ show_bet("decoding", reading)
 with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):
     decoding_steps(reading, traced, params)
 st.caption(
-    "Each box is one step: the token that it wrote, coloured by its probability from 0 (dark) to 1 (bright). A hollow "
-    "box is not written yet; an underlined token was forced. Rows of attention have the same colours, and each sums to "
-    "1. The probabilities are always the model's own: temperature, top-k, top-p and banned tokens change which token "
-    "is chosen, not these numbers."
+    "Each box shows one step: the token that was written, coloured by its probability from 0 (dark) to 1 (bright). A "
+    "token in a hollow box is not written yet; an underlined token was forced. Rows of attention weights have the same "
+    "colours, and each row sums to 1. The probabilities are always the model's own: temperature, top-k, top-p and "
+    "banned tokens change which token is chosen, not these numbers."
 )
 show_methods_compared(reading)

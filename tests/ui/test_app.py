@@ -132,7 +132,7 @@ def test_table_lists_the_weights_of_the_head_named_in_the_url(shipped, page, lay
 def test_page_explains_how_hiding_symbols_and_merging_tokens_change_the_map(page, words, hide):
     test = opened(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
     assert healthy(test)
-    assert ("scaled up to 1" in texts(test)) == (hide == "true")
+    assert ("scaled up to a sum of 1" in texts(test)) == (hide == "true")
     assert ("attention to it is summed" in texts(test)) == (words == "true")
 
 

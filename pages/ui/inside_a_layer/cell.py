@@ -250,12 +250,15 @@ def _show_uniqueness(
     identifiable = head_identifiability(trace, reading.weights(), kind, layer, head)
     visible, rank = int(identifiable.visible[row]), int(identifiable.rank[row])
     if visible > identifiable.width:
-        sum_keeping = int(identifiable.sum_keeping[row])
+        free, sum_keeping = int(identifiable.null_dimensions[row]), int(identifiable.sum_keeping[row])
+        if free == 1:
+            sum_sentence = f"In this direction, the weights {'still' if sum_keeping else 'no longer'} sum to 1."
+        else:
+            sum_sentence = f"In {sum_keeping or 'none'} of these directions, the weights still sum to 1."
         st.warning(
             ("Yes" if sum_keeping else "Only if the weights need not sum to 1")
             + f": this row sees n = {visible} columns, and a value vector has only K = {identifiable.width} numbers. "
-            f"Because n > K, the weights can change in {int(identifiable.null_dimensions[row])} directions without "
-            f"changing the output. Their sum stays 1 in {sum_keeping or 'none'} of these directions."
+            f"Because n > K, the weights can change in {_directions(free)} without changing the output. {sum_sentence}"
             + (
                 " The weights are one of many explanations of this output (Brunner et al. 2020)." if sum_keeping else ""
             ),
@@ -268,7 +271,7 @@ def _show_uniqueness(
             + (
                 ", so these weights are the only ones that give this output."
                 if rank == visible
-                else f", so the weights can still change in {visible - rank} directions without changing the output."
+                else f", so the weights can still change in {_directions(visible - rank)} without changing the output."
             )
             + " If n > K, there are always other weights that give the same output, and this page shows a warning."
         )
@@ -281,6 +284,10 @@ def _show_uniqueness(
         }
     )
     show_numbers(table, "inside_effective", label="Effective attention of this row")
+
+
+def _directions(count: int) -> str:
+    return f"{count} {'direction' if count == 1 else 'directions'}"
 
 
 def _largest_difference(computed: float, traced: float) -> str:

@@ -50,7 +50,7 @@ def describe_axes(view: View, languages: Languages) -> str:
             f"{across.name} is read from right to left; the columns are in reading order, the first at the left."
         )
     if view.hidden is not None:
-        sentences.append("Start and end symbols are hidden, and the rest of each row is scaled up to 1.")
+        sentences.append("Start and end symbols are hidden, and the rest of each row is scaled up to a sum of 1.")
     return " ".join(sentences)
 
 

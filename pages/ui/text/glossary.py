@@ -19,17 +19,16 @@ ARRAY = re.compile(r"^- ([a-zA-Z_]+) (\[[^]]*\])(?:: (.*)|\.)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary
 
-`python -m pages.ui.text.glossary > docs/glossary.md` writes this file from `assets/glossary.toml`, which also contains
-the app's help texts.
+`python -m pages.ui.text.glossary > docs/glossary.md` writes this file from `assets/glossary.toml`. The app's help texts
+use the same explanations.
 """
 ARRAYS = """\
 ## The arrays of a trace
 
 The table lists what Hugging Face (outputs of an encoder-decoder model) and TransformerLens (hooks of
-`HookedEncoderDecoder`) call the arrays of `transformer.Trace`. Arrays of these libraries begin with a batch dimension,
-and each layer has a separate array, numbered from 0 (LAYER). A trace stacks the layers. KIND is `encoder`, `decoder` or
-`cross`.
-`transformer/values/trace.py` explains the letters of the shapes.
+`HookedEncoderDecoder`) call the arrays of `transformer.Trace`. In these libraries, the arrays begin with a batch
+dimension, and each layer has a separate array, numbered from 0 (LAYER). A trace stacks the layers. KIND is `encoder`,
+`decoder` or `cross`. `transformer/values/trace.py` explains the letters in the shapes.
 
 | `Trace` | shape | Hugging Face | TransformerLens |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""A link to an attention head within a text."""
+"""A link to a head's attention map, for use in a paragraph."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class HeadLink:
-    """A link to an attention head within a text; layer and head are 0-based."""
+    """A link to a head's attention map, for use in a paragraph; layer and head are 0-based."""
 
     kind: Kind
     layer: int

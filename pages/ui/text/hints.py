@@ -14,10 +14,10 @@ from transformer.values.tokens import Token
 
 # 99% of the held-out sentences have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20
-# A word counts as rare if it is split into at least this many tokens with letters, more
-# than any word in assets/sentences.txt.
+# A word counts as rare if it is split into at least this many tokens with letters. Every word in assets/sentences.txt
+# is split into fewer.
 MANY_TOKENS = 3
-# Maximum number of words that a hint names, and maximum length of each in characters.
+# Maximum number of words that a hint names, and the maximum length of each, in characters.
 MAX_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
@@ -33,7 +33,7 @@ LUCKY = {
     "writes “es” for “it” whichever noun is meant: try “too wide”."
 }
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
-# Endings of names and weekdays to ignore, as in "Sunday's" and "Sundays".
+# Endings to ignore when a word is looked up in CAPITALISED, as in "Sunday's" and "Sundays".
 ENDING = re.compile(r"(?:['’]s|s['’]?)$")
 # Common words that always begin with a capital letter.
 CAPITALISED = words_of("""
@@ -43,7 +43,7 @@ CAPITALISED = words_of("""
 
 
 def unknown_characters(text: str, tokens: Sequence[Token], translation: str) -> list[str]:
-    """Return a Markdown warning about characters that the model can neither read nor write; empty if there are none.
+    """Return a Markdown warning about characters without a token that are missing from the translation; may be empty.
 
     Args:
         text: the sentence as typed.
@@ -57,8 +57,7 @@ def unknown_characters(text: str, tokens: Sequence[Token], translation: str) -> 
     more = ", …" if len(strange) > MAX_NAMED else ""
     return [
         f"The model has no token for {quoted_parts}{more}. The translation leaves out such characters or puts "
-        "something else "
-        "in their place. Try the sentence without them."
+        "something else in their place. Try the sentence without them."
     ]
 
 
@@ -95,13 +94,13 @@ def _describe_language(code: str) -> str:
     own = next((each for each in model_folders().values() if each.languages.source.name == name), None)
     if own and not own.problem:
         return (
-            f"This looks like {name}, and this model reads only English. {own.languages}: choose {markdown(own.name)} "
-            "in the menu beside the sentence."
+            f"This looks like {name}, but this model reads only English. For {own.languages}, choose "
+            f"{markdown(own.name)} in the menu beside the sentence."
         )
     add = model_for(code)
     return (
-        f"This looks like {name}, and this model reads only English. {name} → English: `{add.command}` adds a model, "
-        f"which needs {add.requirements}. Then choose it in the menu beside the sentence."
+        f"This looks like {name}, but this model reads only English. `{add.command}` adds a model for "
+        f"{name} → English, which needs {add.requirements}. Then choose the model in the menu beside the sentence."
     )
 
 
@@ -134,12 +133,12 @@ def _words_and_letters(text: str) -> tuple[list[str], list[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a capitalised word may be a name. The words in CAPITALISED are not names."""
+    """Return whether a capitalised word may be a name. The words in CAPITALISED do not count as names."""
     return not {word, ENDING.sub("", word)} & CAPITALISED
 
 
 def rare_words(text: str, tokens: Sequence[Token]) -> list[str]:
-    """Return up to MAX_NAMED rare words, which the model splits into many tokens; long words are cut.
+    """Return up to MAX_NAMED rare words, which the model splits into many tokens; long words are shortened.
 
     Args:
         text: the sentence as typed.

@@ -5,8 +5,8 @@ import re
 from attention_atlas.browser.token_labels import isolate
 
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# The first character of texts that Streamlit replaces even if their punctuation is escaped: links, arrows, dashes,
-# signs and icons. A zero-width word joiner after this character prevents the replacement.
+# Matches the first character of each text that Streamlit replaces even if its punctuation is escaped: links, arrows,
+# dashes, comparison signs and icons. A zero-width word joiner after this character prevents the replacement.
 REPLACED = re.compile(r"(?=://|@|www|<-|->|--|<=|>=|~=|:material|:streamlit).", re.IGNORECASE)
 WORD_JOINER = "\u2060"
 

@@ -17,7 +17,7 @@ def typeset(value: float, form: str | int = ".2f") -> str:
 
 
 def with_minus(number: str) -> str:
-    """Replace the hyphen of a formatted number with a true minus sign."""
+    """Replace each hyphen in a formatted number with a true minus sign."""
     return number.replace("-", "−")
 
 

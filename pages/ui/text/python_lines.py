@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transformer.ablation.patching import PatchingQuestion
 
 # The note shown below Python code that contains layers, heads or positions.
-FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
+FROM_ZERO = "Here, layers, heads and positions are numbered from 0, as in arrays; on the page, from 1."
 
 
 def head_lines(
@@ -26,7 +26,7 @@ def head_lines(
 
     Args:
         layer, head: 0-based indices.
-        folder: the model's folder.
+        folder: the model's folder; None for the built-in model.
         given: whether the user entered the translation.
         words, special: as in `transformer.analysis.view.view_of`.
     """
@@ -72,7 +72,7 @@ def effect_lines(
     """Return Python code that computes how switching heads off affects the translation and each of its steps.
 
     Args:
-        folder: the model's folder.
+        folder: the model's folder; None for the built-in model.
         given: whether the user entered the translation.
         draws: the number of sampled sentences in the mode "resample"; None in other modes.
     """
@@ -96,7 +96,7 @@ def importance_lines(
     """Return Python code that computes every head's importance for a sentence.
 
     Args:
-        folder: the model's folder.
+        folder: the model's folder; None for the built-in model.
         given: whether the user entered the translation.
         seed, draws: the seed and the number of sampled sentences in the mode "resample"; None in other modes.
     """
@@ -124,7 +124,7 @@ def effects_lines(
 
     Args:
         effect: a key of `transformer.measurements.effects.EFFECTS`.
-        folder: the model's folder.
+        folder: the model's folder; None for the built-in model.
         seed, draws: as in `importance_lines`.
     """
     arguments = f"mode={mode!r}{_keyword_arguments(seed=seed, draws=draws)}"
@@ -144,10 +144,10 @@ def effects_lines(
 
 
 def patch_lines(question: PatchingQuestion, interventions: Interventions, *, folder: Path | None) -> str:
-    """Return Python code that computes a patched run's choice between the two compared tokens, and its translation.
+    """Return Python code that computes a patched run's preference between the two compared tokens, and its translation.
 
     Args:
-        folder: the model's folder.
+        folder: the model's folder; None for the built-in model.
     """
     prefix = list(question.target[: question.step])
     return "\n".join(
@@ -169,7 +169,7 @@ def load_expression(folder: Path | None) -> str:
 
 
 def _keyword_arguments(**numbers: int | None) -> str:
-    """Return Python source for keyword arguments, leaving out those that are None."""
+    """Return Python source for keyword arguments, leaving out arguments that are None."""
     return "".join(f", {name}={number}" for name, number in numbers.items() if number is not None)
 
 

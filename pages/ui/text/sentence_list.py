@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from transformer.text.normalisation import replace_surrogates
 
 MAX_SENTENCES = 200
-# Maximum length of a sentence, in characters; no shipped model can read a longer one.
+# Maximum length of a sentence, in characters. Sentences that fit the shipped model's limit of 128 tokens are usually
+# shorter.
 LONGEST = 1_000
-# Maximum size of a text from the browser, in bytes, enough for a full list of typical sentences.
+# Maximum size of a text from the browser, in bytes. A full list of typical sentences is smaller.
 MAX_BYTES = 200_000
 
 
@@ -25,7 +26,7 @@ class SentenceList:
 
 
 def sentences_in(text: str) -> SentenceList:
-    """Return the distinct lines of a text, without blank lines, as a list of sentences."""
+    """Return the first `MAX_SENTENCES` distinct lines of a text that are neither blank nor too long."""
     if len(text) > MAX_BYTES:
         return SentenceList(said=f"This text is too long: paste at most {MAX_BYTES:,} characters.")
     if "\0" in text:

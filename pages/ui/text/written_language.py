@@ -48,7 +48,10 @@ LETTERS = {"uk": "іїєґ", "ur": "ٹڈڑںےھہ"}
 
 
 def is_not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
-    """Return whether a text is in another script, or has more foreign than English function words."""
+    """Return whether a text is mostly in another script or in a foreign language.
+
+    A text counts as foreign if it has at least two foreign function words, and more of them than English ones.
+    """
     if not letters:
         return False
     if _scripts(letters)["LATIN"] < len(letters) / 2:

@@ -43,7 +43,9 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
         SYNCED.received(message, (name, _view(params_sent)))
 
     task = task_named(run.config.task)
-    with saveable("training", f"{task.title}: attention and losses in training", sentence=f"Item: {shown_item(run)}"):
+    with saveable(
+        "training", f"{task.title}: attention and losses during training", sentence=f"Item: {shown_item(run)}"
+    ):
         draw_film(
             key=KEY,
             on_view_change=store,

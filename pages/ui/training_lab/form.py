@@ -47,7 +47,7 @@ def pick_task() -> None:
 
 
 def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
-    """Return page settings equal to a configuration; None if the page's form does not allow them."""
+    """Return the page settings that give a configuration; None if the page's form does not allow them."""
     numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
     settings = replace(
         params, optimizer=config.optimizer, heads=str(config.heads), width=str(config.d_model), **numbers
@@ -60,7 +60,7 @@ def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
 
 
 def show_recorded_settings(config: TaskConfig) -> None:
-    """Describe the recorded training run's settings and offer to use them, unless they are already set."""
+    """Unless the recorded training run's settings are already set, describe them and, if possible, offer them."""
     params = session.params(LabParams)
     if config == params.config:
         return
@@ -70,7 +70,7 @@ def show_recorded_settings(config: TaskConfig) -> None:
         f"and a learning rate of {config.learning_rate:g} after {config.warmup} steps of warm-up"
     )
     if settings is None:
-        st.caption(f"{description}, which would take too long here.")
+        st.caption(f"{description}. Training with these settings would take too long here.")
     else:
         st.caption(f"{description}.")
         st.button("Use these settings", key="lab_as_recorded", on_click=session.store, args=(settings,))
@@ -85,7 +85,7 @@ def show_settings_form(recorded: TaskRun | None) -> None:
     params = session.params(LabParams)
     task = task_named(params.task)
     example = f"{task.example} → {task.write(task.parse(task.example).target)}"
-    st.markdown(f"**{task.title}.** {task.description} For example {example}.")
+    st.markdown(f"**{task.title}.** {task.description} For example: {example}.")
     if recorded:
         show_recorded_settings(recorded.config)
     first, second = st.columns(2)

@@ -41,7 +41,7 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
         session.update(LabParams, item=read or "")
         st.session_state[TYPED_ITEM] = None if read else (task.name, typed)
 
-    st.markdown("**Ask the model at this moment**", help=explain("exact match", "attention weight"))
+    st.markdown("**Ask the model at this training step**", help=explain("exact match", "attention weight"))
     text_box(
         "lab_item",
         text,
@@ -50,7 +50,7 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
         placeholder=task.example,
         button="Ask",
         belongs=task.name,
-        help=f"{task.description} For example {task.example}.",
+        help=f"{task.description} For example: {task.example}.",
     )
     if not text and asked != task.name:
         return

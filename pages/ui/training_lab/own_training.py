@@ -15,8 +15,8 @@ from transformer.errors import TaskError
 from transformer.serving.server_process import tune_process
 from transformer.tasks.run import TaskRun
 
-# In seconds: the length of a time slice, and the interval between the starts of two slices. No sentence is
-# translated during a slice.
+# In seconds: the length of a time slice, and the interval between the starts of two successive slices. No
+# sentence is translated during a slice.
 SLICE_SECONDS = 0.15
 SLICE_INTERVAL = 0.2
 TAB = "_tab"
@@ -28,7 +28,7 @@ START_TIME = "_training_begun"
 STOP_ERROR = "_training_stopped"
 
 TRAININGS = Trainings()
-# Tunes memory and threads once per process. Loading the translation model would do so too, but it may not be loaded.
+# Tunes memory and threads once per process. Loading the translation model does so too, but training may start earlier.
 prepare = cache(tune_process)
 
 
@@ -39,11 +39,11 @@ def own_training() -> Training | None:
 
 
 def recorded_training() -> TaskRun | None:
-    """Return the chosen task's recorded training run; None if there is none or, with a warning, if it is damaged."""
+    """Return the chosen task's recorded training run; None if there is none or, with a warning, if it is invalid."""
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
-        st.warning(f"There is no recorded training to show: {error_text(error)}. Train it here instead.")
+        st.warning(f"The recorded training cannot be shown: {error_text(error)}. Train a model here instead.")
         return None
 
 
@@ -164,7 +164,6 @@ def show_training(training: Training) -> None:
     """Show a training run, which continues in time slices while it is running."""
     if training.trainer.config != session.params(LabParams).config:
         st.caption("Settings changed; they apply to the next training.")
-    # The fragment reruns periodically only while training is running.
     st.fragment(_train_slice, run_every=SLICE_INTERVAL if training.running else None)()
 
 
@@ -180,13 +179,12 @@ def _train_slice() -> None:
     show_run(run, f"own {st.session_state.get(NUMBER, 0)}", running=training.running, speed=describe_speed(run))
     if waiting:
         st.info(
-            f"{MAX_ACTIVE} training runs are active on this server. Yours continues when one of them ends or pauses."
+            f"{MAX_ACTIVE} training runs are active on this server. Yours continues when one of them ends or is paused."
         )
     if STOP_ERROR in st.session_state:
         st.warning(
             f"{st.session_state[STOP_ERROR].capitalize()}: choose a lower learning rate in the settings, and train "
-            "again. "
-            "What the model had learned before is kept."
+            "again. Until then, the page shows the results of the earlier steps."
         )
     if was_running and not training.running:
         # Only a rerun of the whole page stops the fragment's periodic reruns.
@@ -194,8 +192,10 @@ def _train_slice() -> None:
 
 
 def describe_speed(run: TaskRun) -> str:
-    """Return a phrase that states the training speed; empty before the first step."""
-    return f"{run.step / run.seconds:.0f} steps per second here, snapshots included." if run.step else ""
+    """Return a sentence that states the training speed; empty before the first step."""
+    return (
+        f"Training runs at {run.step / run.seconds:.0f} steps per second here, snapshots included." if run.step else ""
+    )
 
 
 def show_made_room() -> None:
@@ -203,6 +203,6 @@ def show_made_room() -> None:
     if st.session_state.get(START_TIME) and TRAININGS.of(_tab()) is None:
         st.session_state.pop(START_TIME)
         st.info(
-            f"Your training run was dropped to make room, because this server keeps at most {MAX_TRAININGS}. The same "
-            "settings give the same result."
+            f"Your training run was dropped to make room, because this server keeps at most {MAX_TRAININGS} runs. The "
+            "same settings give the same result."
         )

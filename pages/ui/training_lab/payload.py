@@ -14,7 +14,7 @@ from transformer.tasks.scores import SCORES
 from transformer.tasks.task import Tokens
 from transformer.values.kinds import KINDS, Kind
 
-# Labels of the start and end symbols. These words are unambiguous, because all other tokens are single characters.
+# Labels of the start and end symbols. No other token is a word: all are single characters or numbers.
 START, END = "start", "end"
 # Maximum number of points in a loss curve; more would not be visible.
 MAX_POINTS = 300
@@ -105,7 +105,7 @@ def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
 
 
 def points(losses: np.ndarray) -> list[list[float]]:
-    """Split a loss curve into at most MAX_POINTS equal parts; return each part's middle step and mean loss."""
+    """Split a loss curve into at most MAX_POINTS similar parts; return each part's middle step and mean loss."""
     parts = np.array_split(losses.astype(np.float64), min(len(losses), MAX_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
     return [

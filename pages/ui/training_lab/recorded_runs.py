@@ -24,7 +24,7 @@ def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
         return None
     run = _read(path)
     if run.config.task != task:
-        raise TaskError(f"{path.name} is a training run of another task, {run.config.task}")
+        raise TaskError(f"{path.name} contains a training run of another task, {run.config.task}")
     return run
 
 

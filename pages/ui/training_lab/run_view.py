@@ -39,7 +39,7 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
     ):
         training_film(run, run_events, name, running=running)
     st.caption(
-        f"{task.description} The maps show what the model looks at on the held-out item {shown_item(run)} while the "
+        f"{task.description} The maps show the attention weights for the held-out item {shown_item(run)} while the "
         f"decoder reads the right answer. The Transformer has {run.config.parameters:,} parameters. {speed} To see "
         "another training step, drag in the curves or click an event.",
         help=explain("loss", "held-out items", "exact match", "attention weight", "teacher forcing"),
@@ -48,7 +48,7 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
         st.caption(describe_spectrum(run), help=explain("grokking", "Fourier spectrum", "embedding", "weight decay"))
     show_own_item(run, name, shown_heads(run, run_events, session.params(LabParams)))
     if not running:
-        show_numbers(moments(run), "lab_numbers", label="The numbers at every step", digits=4)
+        show_numbers(moments(run), "lab_numbers", label="The numbers of every snapshot", digits=4)
         with st.expander("What the scores mean"):
             st.markdown("\n".join(f"- **{score.replace('_', ' ')}**: {meaning}." for score, meaning in SCORES.items()))
 
@@ -60,9 +60,10 @@ def describe_spectrum(run: TaskRun) -> str:
     (_, before), (frequencies, after) = largest(first.spectrum), largest(last.spectrum)
     return (
         f"The bars are the Fourier spectrum of the numbers’ embeddings: each of the {run.config.d_model} columns "
-        "is a sum of waves over the numbers. In random embeddings, all frequencies are about equal: at step 0, the "
-        f"five largest account for {before:.0%} of the squared norm. At step {last.step:,}, the five largest are "
-        f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and account for {after:.0%}."
+        "of the embedding table is a sum of waves over the numbers. In random embeddings, all frequencies are about "
+        f"equally strong: at step 0, the five strongest account for {before:.0%} of the squared norm. At step "
+        f"{last.step:,}, the five strongest are {', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and "
+        f"account for {after:.0%}."
     )
 
 

@@ -1,7 +1,7 @@
 """Registry of all users' training runs: one per browser tab, with a limit on how many run at once.
 
 There are no training threads. A training run continues only when its page requests the next time slice. If the user
-leaves the page, closes the browser or loses the network, the run simply stops, and nothing needs to be cleaned up.
+leaves the page, closes the browser or loses the connection, the run simply stops, and nothing needs to be cleaned up.
 """
 
 import threading
@@ -46,7 +46,7 @@ class Trainings:
 
     Args:
         max_active: the maximum number of training runs that run at once.
-        limit: the maximum number of training runs to keep; the run that was viewed longest ago is dropped first.
+        limit: the number of training runs above which idle ones are dropped; the one viewed longest ago is first.
         patience: the seconds without a request after which a training run counts as abandoned.
         clock: returns the time in seconds.
     """
@@ -97,7 +97,10 @@ class Trainings:
             training.running, training.number, training.asked = True, self._started, self._clock()
 
     def is_active(self, training: Training) -> bool:
-        """Return whether a training run gets time slices: it must be among the `max_active` earliest running ones."""
+        """Record a request for a time slice, and return whether it is granted.
+
+        Only the `max_active` running training runs that were started earliest get time slices.
+        """
         with self._lock:
             training.asked = self._clock()
             running = sorted(each.number for each in self._all.values() if self._runs(each))

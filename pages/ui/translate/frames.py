@@ -19,7 +19,7 @@ from transformer.values.weights import Weights
 
 # How many vector components, sentence tokens and vocabulary tokens fit into a frame.
 DIMENSIONS, TOKENS, CANDIDATES = 6, 14, 6
-# In the rows named in SHARES, values smaller than this are shown as "≈ 0".
+# In the rows named in SHARES, values closer to 0 than this are shown as "≈ 0".
 MIN_SHOWN = 0.005
 SHARES = ("weights", "similarity", "probabilities")
 ORDER_TEXT = " A vector for its position is added, because word order matters."
@@ -29,13 +29,13 @@ INSIDE_ADDRESS = "inside_part=stages&inside_stage=encoder."
 FRAMES = {
     "words": (
         "A sentence",
-        "The model translates it into {target}. We follow one word: {it}.",
+        "The model translates this sentence into {target}. We follow one word: {it}.",
         "lessons",
         "lesson_id=why_attention",
     ),
     "tokens": (
         "Words become tokens",
-        "A token is a word or a part of one. The model knows each by its ID.",
+        "A token is a word or a part of one. The model knows each token by its ID.",
         "inside_a_layer",
         INSIDE_ADDRESS + "pieces",
     ),
@@ -67,8 +67,8 @@ FRAMES = {
     ),
     "layers": (
         "Layer upon layer",
-        "{heads} heads and a feed-forward network make up a layer. {layers} layers follow each "
-        "other, and each adds to the vector of {it}.",
+        "{heads} heads and a feed-forward network make up a layer. {layers} layers follow one "
+        "another, and each adds to the vector of {it}.",
         "compare_heads",
         "compare_part=layers&compare_kind=encoder&compare_row={position}&words=false",
     ),
@@ -234,5 +234,5 @@ def film_frames(
 
 
 def _largest(numbers: np.ndarray, *also: int) -> set[int]:
-    """Return the positions to show in a frame: first those in `also`, then those with the largest numbers."""
+    """Return up to TOKENS positions to show in a frame: those in `also`, and those with the largest numbers."""
     return set(list(dict.fromkeys([*also, *np.argsort(-numbers, kind="stable").tolist()]))[:TOKENS])

@@ -66,16 +66,17 @@ def show_agreement(reading: Reading) -> None:
                 ],
             ),
             key="mattered_square",
-            alt="Kendall's tau of every pair of methods; the file has the numbers.",
+            alt="Kendall's tau of every pair of methods; the CSV file below has the numbers.",
         )
     with words:
         st.markdown(describe_first_words(question, scored), help=explain("log-probability", "nats"))
         st.markdown(describe_conclusions(question, agreed, scored))
         st.caption(
             f"Each cell is Kendall's tau of two rankings of the {len(agreed.columns)} {question.source_size}s: 1 is "
-            f"the same order, −1 the reverse, 0 unrelated. With so few {question.size}s, 95% of unrelated rankings "
-            f"have a tau within ±{agreed.chance:.2f}; cells within that range are grey, because they could be chance. "
-            "The end symbol is not ranked. One sentence is one case: what holds here need not hold for others.",
+            f"the same order, −1 the reverse, 0 unrelated. With so few {question.size}s, the tau of two unrelated "
+            f"rankings is within ±{agreed.chance:.2f} in 95% of cases. Cells within that range are grey, because they "
+            "could be chance. The end symbol is not ranked. One sentence is one case: what holds here need not hold "
+            "for others.",
             help=explain("Kendall's tau"),
         )
     save_buttons(reading, experiment, question, table, "agreement")
@@ -86,7 +87,7 @@ def show_agreement(reading: Reading) -> None:
 def pair_table(agreed: Agreement) -> pd.DataFrame:
     """Return a table with one row per pair of methods.
 
-    Columns include Kendall's tau, the number of ranked words, and the largest tau that chance can explain. Another
+    The columns include Kendall's tau, the number of ranked words, and the largest tau that chance can explain. Another
     column states whether the two methods rank the same word first.
     """
     return pd.DataFrame(
@@ -110,7 +111,7 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
     parts = [
         f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than by chance"
         + (f", {opposed} in more or less the reverse order" if opposed else "")
-        + f"; the order of the other {len(taus) - alike - opposed} could be chance."
+        + f"; the agreement of the other {len(taus) - alike - opposed} could be chance."
     ]
     erasure = next((each for each in scored if each.method == "erasure"), None)
     if erasure is not None:
@@ -131,9 +132,9 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
         else:
             parts.append(f"**What you may conclude:** {question.explained} does not depend on any {size} alone.")
     parts.append(
-        "**What you may not conclude:** that a bright cell of attention was the cause, or that a method is right "
-        "because another agrees with it. The methods answer different questions. Erasure answers only one of them, so "
-        "it is not the truth either."
+        "**What you may not conclude:** that a bright cell in an attention map was the cause, or that a method is "
+        "right because another agrees with it. The methods answer different questions. Erasure answers only one of "
+        "them, so it is not the truth either."
     )
     return "\n\n".join(parts)
 
@@ -171,15 +172,15 @@ def _show_deletion(reading: Reading, question: AttributionQuestion, scored: Sequ
         show_altair(
             deletion_chart(curves[chosen], question),
             key="mattered_curves",
-            alt=f"The score after each deletion, in the order of {title(chosen)}; the table beside has the areas.",
+            alt=f"The score after each deletion, in the order of {title(chosen)}; the table beside it has the areas.",
         )
     with numbers:
         table = area_table(curves)
         st.markdown(describe_faithfulness(chosen, curves[chosen]))
         show_table(table, "mattered_areas", digits=2)
         st.caption(
-            "An area is the mean height of a curve, in nats. “Below random” shows how far the method's curve is below "
-            "8 random ones: the mean, smallest and largest difference."
+            "An area is the mean height of a curve, in nats. “Below random” is how far the method's curve is "
+            "below 8 random ones on average. “Least” and “most” are the smallest and the largest difference."
             + ("" if len(curves) > 1 else " Because the sentence is long, only the chosen method is measured."),
             help=explain("log-probability", "nats"),
         )
@@ -204,7 +205,7 @@ def _orders(curves: DeletionCurves) -> list[tuple[str, np.ndarray]]:
 
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """Return a table with one row per method: the mean heights of its deletion curves, in nats."""
+    """Return a table with one row per method: its curves' mean heights and distances below random curves, in nats."""
     return pd.DataFrame(
         [
             {
@@ -239,7 +240,9 @@ def describe_faithfulness(method: Method, curves: DeletionCurves) -> str:
     if below.min() > 0:
         verdict = f"is on average lower than in each of {len(below)} random orders, by {below.mean():.2f} nats"
     elif below.max() < 0:
-        verdict = f"is on average higher than in each of {len(below)} random orders: it picks the wrong words here"
+        verdict = (
+            f"is on average higher than in each of {len(below)} random orders: the method picks the wrong words here"
+        )
     else:
         verdict = f"does not differ clearly from {len(below)} random orders"
     return (

@@ -1,4 +1,4 @@
-"""Shows every model component's direct contribution to the predicted word's logit, as sorted bars."""
+"""Shows every decoder component's direct contribution to the predicted word's logit, as sorted bars."""
 
 from collections.abc import Callable
 from typing import Any
@@ -123,7 +123,7 @@ def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
 
 
 def component_chart(table: pd.DataFrame) -> alt.Chart:
-    """Return a bar chart of a `component_table`. Clicking a bar sets the selection PICK to the kind, layer and head."""
+    """Return a bar chart of a `component_table`. Clicking a bar sets the selection PICK to its kind, layer and head."""
     bars = table.assign(at=range(1, len(table) + 1))
     axis, names = labelled_axis("component_labels", table.component.tolist(), labelLimit=200, labelFontSize=11)
     return (

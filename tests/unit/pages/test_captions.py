@@ -60,7 +60,7 @@ def test_caption_states_how_displayed_weights_were_changed(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     assert "hidden" not in describe_axes(view_of(trace, "encoder"), LANGUAGES)
     reported = describe_axes(view_of(trace, "encoder", words=True, special=False), LANGUAGES)
-    assert "attention to it is summed" in reported and "scaled up to 1" in reported
+    assert "attention to it is summed" in reported and "scaled up to a sum of 1" in reported
     assert "hatched" in describe_axes(view_of(trace, "decoder"), LANGUAGES)
     to_arabic = LANGUAGES._replace(target=language("ar"))
     said = [describe_axes(view_of(trace, kind), to_arabic) for kind in KINDS]
