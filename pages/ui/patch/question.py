@@ -42,7 +42,7 @@ class PatchingPair:
     Attributes:
         reading: the reading of sentence A.
         a, b: the traces of the two sentences, both with A's translation.
-        question: the question in the direction that patches A's run with values from B.
+        question: the question for patching A's run with values from B.
     """
 
     reading: Reading
@@ -51,12 +51,12 @@ class PatchingPair:
     question: PatchingQuestion
 
     def token_markdown(self, number: int) -> str:
-        """Return Markdown for a compared token; `number` is 0 or 1."""
+        """Return Markdown for one of the two compared tokens; `number` is its index, 0 or 1."""
         return f"**{markdown(label_without_space(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
 
 
 def pick_question(reading: Reading) -> PatchingPair:
-    """Show controls for sentence B, the step and the two tokens, and describe how the sentences differ at this step."""
+    """Show controls for sentence B, the step and the two tokens, and compare the model's preferences for A and B."""
     text, target = reading.trace.source_text, tuple(token.id for token in reading.trace.predicted_tokens)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = _pick_other(text)
@@ -64,7 +64,7 @@ def pick_question(reading: Reading) -> PatchingPair:
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             places = [st.container(width=180) for _ in range(3)]
     if other == text:
-        # The message is a main figure, because lecture mode shows nothing else.
+        # The message is a main figure, because lecture mode shows only main figures.
         main_figure().info(
             "**A and B are the same sentence,** so no patch changes anything. Change one word of B and press Enter, or "
             "try a pair.",
@@ -85,10 +85,10 @@ def pick_question(reading: Reading) -> PatchingPair:
     contrasts = reading.runs.get(PatchRun(pair.question, ()))
     st.markdown(_describe_preferences(pair, contrasts), help=explain("logit", "nats", "teacher forcing"))
     most = step_to_show(a, b, differences)
-    # At the step that translates the changed word, a difference would be no surprise.
+    # Do not offer a step that translates the changed word, because a difference at such a step is no surprise.
     if contrasts.is_close and differences[most] >= MIN_DIFFERENCE and not steps_of_changed_word(a, b)[most]:
         st.button(
-            f"Go to the step where A and B differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
+            f"Go to a step where A and B differ more: {_step_label(a, most)} ({differences[most]:.1f} nats)",
             icon=":material/arrow_forward:",
             key="patch_most",
             on_click=_store_step,
@@ -98,7 +98,7 @@ def pick_question(reading: Reading) -> PatchingPair:
 
 
 def _pick_other(text: str) -> str:
-    """Show the box for sentence B; by default, it contains A's partner in `PAIRS` or, without a partner, sentence A."""
+    """Show the text box for sentence B, by default A's partner in `PAIRS`, or A if it has no partner; return B."""
     partner = next(
         (example.b if text == example.a else example.a for example in PAIRS if text in (example.a, example.b)), text
     )
@@ -112,7 +112,7 @@ def _pick_other(text: str) -> str:
         width=580,
         **bind(PatchParams, "other", value=other),
         help="A is the sentence above. Words that both sentences share are matched. A changed word is matched with the "
-        "word in its place if both have the same number of tokens.",
+        "word in its place if these two words have the same number of tokens.",
     )
     return other
 
@@ -133,9 +133,10 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
         format_func=labels.__getitem__,
         key=preset(key, question.step + 1),
         on_change=lambda: _store_step(st.session_state[key]),
-        help="Up to this step, the model reads A's translation for both sentences. In brackets: how much A and B "
-        "differ in their choice, in nats. By default, the page shows the step with the largest difference at which "
-        "A and B prefer different tokens. Steps that translate the changed word are left out.",
+        help="Up to this step, the model reads A's translation for both sentences. In brackets: how much the model's "
+        "preference differs between A and B, in nats. By default, the page shows the step with the largest difference. "
+        "If possible, it is a step that does not translate the changed word, and at which the model prefers different "
+        "tokens for A and B.",
     )
     return question
 
@@ -168,7 +169,7 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestio
 
 
 def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
-    """Return Markdown that names the token preferred with each sentence, and states the difference in nats."""
+    """Return Markdown that says which token the model prefers with each sentence, and by how many nats."""
     names, both = [pair.token_markdown(0), pair.token_markdown(1)], (contrasts.run, contrasts.other)
     first, second = (" to ".join(names if value >= 0 else names[::-1]) for value in both)
     run, other = (f"{abs(value):.2f}" for value in both)
@@ -177,7 +178,7 @@ def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
     translates_change = bool(steps_of_changed_word(pair.a, pair.b)[pair.question.step])
     if contrasts.is_close:
         description += (
-            "**Changing this word hardly changes this choice: that is a result.** The two sentences differ by only "
+            "**The changed word hardly affects this choice: that is a result.** The two sentences differ by only "
             f"{abs(contrasts.other - contrasts.run):.2f} nats here, less than {MIN_DIFFERENCE:g}. A share of so small "
             "a difference would mean nothing."
         )
@@ -193,5 +194,5 @@ def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
 
 
 def grid_unit(contrasts: Contrasts) -> str:
-    """Return the unit of the grid's values: relative effects, or nats if the two sentences differ too little."""
+    """Return the label of the grid's values: relative effects, or nats if the two sentences differ too little."""
     return "change, nats" if contrasts.is_close else "effect"

@@ -1,4 +1,4 @@
-"""Shows the model runs on sentences A and B as grids; dragging a cell onto the other grid patches that value."""
+"""Shows the model runs on sentences A and B as grids; dragging a cell onto the other grid patches the cell's value."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ def show_runs(
 
     Args:
         rows: the row labels, one per layer or depth.
-        columns: maps positions in sentence A to their partners in sentence B.
+        columns: maps token positions in A's run to the matching positions in B's run.
         patches: the chosen patches, the first of which is framed.
     """
     heads = has_heads(site)
@@ -68,11 +68,11 @@ def show_runs(
 
 
 def _drop(message: object, site: PatchSite, sizes: list[int]) -> None:
-    """Choose the patch for a cell that the user has dropped; the browser's message is untrusted.
+    """Choose the patch for a cell that the user has dropped on the other run.
 
     Args:
-        message: the browser's message.
-        sizes: the numbers of rows, A's columns and B's columns.
+        message: the browser's untrusted message about the dragged cell and the column on which it was dropped.
+        sizes: the numbers of rows, of A's columns and of B's columns.
     """
     names = ("run", "row", "column", "onto")
     if not isinstance(message, dict) or any(type(message.get(name)) is not int for name in names):

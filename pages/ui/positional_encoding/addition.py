@@ -1,4 +1,4 @@
-"""Compares adding positional encodings to embeddings with concatenating the two: vector norms and parameter counts."""
+"""Shows the norms of embeddings and position vectors, and the parameter counts for adding or concatenating the two."""
 
 import altair as alt
 import numpy as np
@@ -31,12 +31,12 @@ def show_addition(reading: Reading) -> None:
         show_altair(
             norm_chart(norms),
             key="positions_norms",
-            alt="Norms of every token's embedding, scaled embedding and position vector, and of their sum.",
+            alt="Norms of each token's embedding, scaled embedding and position vector, and of the sum of the two.",
         )
     with words:
         st.markdown(_why_scaled(text))
     show_table(norms, "positions_norm_numbers", digits=4)
-    st.subheader("What would placing the vectors side by side cost?", anchor=False)
+    st.subheader("What would it cost to place the vectors side by side?", anchor=False)
     st.markdown(
         "Suppose that the position vector, as wide as the embedding, is placed *beside* the embedding. Then the "
         "residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it. The number of "
@@ -45,7 +45,7 @@ def show_addition(reading: Reading) -> None:
     )
     config = architecture_form(reading.translator.config)
     if config.positions == "none":
-        st.info("This configuration has no positions, so there is nothing to put beside the embeddings.")
+        st.info("This configuration has no position vectors, so there is nothing to place beside the embeddings.")
         return
     rows = concatenation_table(config)
     table = pd.DataFrame(
@@ -80,8 +80,8 @@ def show_addition(reading: Reading) -> None:
 def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
     """Return a table with one row per token.
 
-    Columns include the norms of the embedding, the positional encoding and their sum, and the cosine similarity between
-    embedding and encoding.
+    The columns include the norms of the embedding, the positional encoding and their sum, and the cosine similarity
+    between embedding and encoding.
     """
 
     def norms(array: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
 
 
 def _why_scaled(text: EmbeddedText) -> str:
-    """Return Markdown that explains why embeddings are scaled, with numbers from the user's sentence."""
+    """Return Markdown that compares vector norms in the user's sentence, and explains the scaling of embeddings."""
     width = text.tokens.shape[1]
     plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
     sentences = [f"On average over this sentence, an embedding has a norm of **{plain:.2f}**."]
@@ -130,9 +130,9 @@ def _why_scaled(text: EmbeddedText) -> str:
         )
     if text.scale != 1:
         sentences.append(
-            f"So the model multiplies the embedding by √D = √{width} = {text.scale:.2f}. The norm becomes "
-            f"**{scaled:.2f}**, and the word outweighs its position. The embedding matrix itself stays small, as the "
-            "output layer that shares it requires (the paper, section 3.4)."
+            f"So the model multiplies the embedding by √D = √{width} = {text.scale:.2f} (the paper, section 3.4). The "
+            f"norm becomes **{scaled:.2f}**, and the word outweighs its position. The embedding matrix itself stays "
+            "small, as is necessary if the output layer shares it."
         )
     else:
         sentences.append("This model does not scale its embeddings.")

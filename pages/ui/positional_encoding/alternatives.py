@@ -1,4 +1,4 @@
-"""Alternatives to sinusoidal positional encoding: learned, rotary, linear biases, or none."""
+"""Compares sinusoidal positional encoding with alternatives: learned or rotary positions, linear biases, or none."""
 
 import altair as alt
 import numpy as np
@@ -22,21 +22,21 @@ from transformer.model.linear_biases import biases, slopes
 from transformer.model.sinusoids import sinusoids
 from transformer.values.weights import Weights
 
-# The first head has the steepest slope.
+# The maps show the first head, because it has the steepest slope.
 SHOWN_HEAD = 0
 LEARNED_TABLE = "source_positions.table"
 
 
 def show_alternatives() -> None:
-    """Show a position-by-position map for each alternative, then plot all alternatives by offset."""
+    """Show a map of all position pairs for each alternative, then plot all except rotary positions by offset."""
     model = translator()
     config, weights = model.config, CachedRuns(model).weights()
     encoding = session.params(PositionsParams)
     st.number_input("Positions", width=200, **bind_number(PositionsParams, "span"))
     span = encoding.span
     st.markdown(
-        "Each map shows what one alternative computes for a pair of positions, whatever the words are. Rows and "
-        "columns are the same in all maps; units differ, so each map has its own colours."
+        "Each map shows what one alternative computes for every pair of positions, whatever the words are. Rows "
+        "and columns are the same in all maps; units differ, so each map has its own colours."
     )
     learned = learned_products(config, weights, span)
     alternatives = {
@@ -57,7 +57,8 @@ def show_alternatives() -> None:
                 st.info(
                     f"This model has no learned positions to show: its positions are “{config.positions}”. Learned "
                     "positions are a table of parameters with one vector for every position up to a limit (Gehring et "
-                    "al. 2017). Vaswani et al. 2017 tried them too, with nearly the same scores (table 3, row E)."
+                    "al. 2017). Vaswani et al. 2017 tried them too, and got nearly the same scores as with sinusoids "
+                    "(table 3, row E)."
                 )
                 continue
             values, name = alternative
@@ -102,7 +103,7 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
     Args:
         learned: the result of `learned_products`.
     """
-    st.subheader("By the offset between two positions", anchor=False)
+    st.subheader("Values by the offset between two positions", anchor=False)
     sines, lines = st.columns(2, gap="medium")
     products = {"sinusoids": by_offset(dot_products(sinusoids(span, config.d_model // 2 * 2))).mean}
     if learned is not None:
@@ -112,7 +113,7 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
     for place, title, table, value in (
         (
             sines,
-            "Vectors, or none",
+            "Position vectors, or none",
             pd.concat(
                 [
                     pd.DataFrame({"offset": range(len(values)), "value": values, "positions": name})
@@ -134,7 +135,8 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
             "added to the score",
         ),
     ):
-        # The linear biases are the main figure, because only they are added to scores instead of embeddings.
+        # The linear biases are the main figure, because they are added to the scores, whereas position vectors are
+        # added to the embeddings.
         with (
             place,
             main_figure(
@@ -147,7 +149,7 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
             show_altair(
                 alternatives_chart(table, value),
                 key=f"positions_alternatives_{value}",
-                alt=f"{title} by offset, one line each; the table has the numbers.",
+                alt=f"{title}, plotted by offset; the table has the numbers.",
                 sentence="",
             )
             show_numbers(
@@ -164,9 +166,9 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
         "Linear biases (Press et al. 2022) subtract slope times distance from every score, with a different slope for "
         "each head, and add nothing to the embeddings. They are shown in their symmetric form; masked attention uses "
         "only the half that looks back. Rotary positions (Su et al. 2021) rotate queries and keys, so that their "
-        "product depends on the distance. The map shows the product for a vector whose dimension pairs are equally "
-        "long. Without positions, a self-attention layer cannot tell “dog bites man” from “man bites dog”, as the "
-        "first part of this page shows."
+        "product depends on the offset. The map shows the product for a query and a key that are equal, with dimension "
+        "pairs of equal length. Without positions, a self-attention layer cannot tell “dog bites man” from “man bites "
+        "dog”, as the first part of this page shows."
     )
 
 

@@ -66,8 +66,8 @@ def show_curves() -> None:
     st.caption(
         "Each dimension is a sine or a cosine. Drag over a plot to zoom; double-click to zoom out. Dropout sets "
         f"{encoding.drop}% of the values to 0 at random ({hit:.1%} here) and multiplies the others by 1 / (1 − "
-        f"{encoding.drop / 100:g}) = {gain:.2f}. That keeps the mean. In training, dropout is applied to the sum of "
-        "embedding and position; when the model translates, it is off."
+        f"{encoding.drop / 100:g}) = {gain:.2f}. That keeps each value's mean. In training, dropout is applied to the "
+        "sum of embedding and position; when the model translates, dropout is off."
     )
     both = np.hstack([table[:, chosen], thinned[:, chosen]])
     numbers = pd.DataFrame(both, columns=[f"{each}{what}" for what in ("", ", with dropout") for each in chosen])
@@ -76,13 +76,13 @@ def show_curves() -> None:
     whose = st.container()
     _show_two_positions(table, chosen, pair)
     _show_wavelengths(width, chosen)
-    # This container is filled last, because only this line needs the model, which may take time to load.
+    # Fill this container last, because only its text needs the model, which may take time to load.
     with whose:
         _show_model(translator().config, width)
 
 
 def _show_model(ours: TransformerConfig, width: int) -> None:
-    """State whether the curves are those of the loaded model; if not, show a button that sets the model's width."""
+    """For a model with sinusoids, state whether these are its curves; if not, show a button that sets its width D."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:
@@ -105,7 +105,7 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
         values: the encoding values, [P, N].
         dimensions: the numbers of the N dimensions.
         marked: the 1-based positions to mark with a vertical line.
-        most: the limit of the vertical axis, passed in so that two plots have the same scale.
+        most: the largest absolute value that the vertical axis has to show; the same for plots to be compared.
     """
     figure = go.Figure(
         [
@@ -136,8 +136,8 @@ def _show_two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -
     apart = float(np.linalg.norm(one - other))
     pick.markdown(
         f"Over all {table.shape[1]} dimensions, positions {pair[0]} and {pair[1]} are **{apart:.2f}** apart "
-        "(the square root of the sum of all squared differences). The plots mark both with dotted lines. Positions are "
-        "numbered from 1, like the tokens of a sentence."
+        "(the square root of the sum of all squared differences). The plots mark both positions with dotted lines. "
+        "Positions are numbered from 1, like the tokens of a sentence."
     )
     with numbers:
         show_table(
@@ -160,7 +160,7 @@ def _show_wavelengths(width: int, chosen: list[int]) -> None:
     words.markdown(
         f"The first pair of dimensions repeats every 2π = **{lengths[0]:.4f}** positions. With D = {width}, the last "
         f"pair repeats every 2π · 10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, "
-        f"so no dimension reaches the limit 2π · 10000 = {2e4 * np.pi:,.2f}. In the formula, *pos* is the position "
+        f"so no wavelength reaches the limit 2π · 10000 = {2e4 * np.pi:,.2f}. In the table, *pos* is the position "
         "minus 1, because it starts at 0, as the dimensions do."
     )
     with numbers:

@@ -63,11 +63,11 @@ def _show_offsets(table: np.ndarray) -> None:
             show_altair(
                 offset_chart(offsets, name),
                 key=f"positions_{name}_offset",
-                alt=f"{title} by the offset between two positions, from {offsets.mean[0]:.4f} at 0.",
+                alt=f"{title} by the offset between two positions, from {offsets.mean[0]:.4f} at offset 0.",
                 sentence="",
             )
             st.markdown(
-                f"**Only the offset counts:** pairs that are equally far apart differ by at most "
+                f"**Only the offset counts:** values of pairs that are equally far apart differ by at most "
                 f"**{typeset(offsets.spread.max(), '.1e')}**, which is a rounding error."
             )
             show_numbers(
@@ -84,9 +84,9 @@ def _show_offsets(table: np.ndarray) -> None:
                 label=f"{title} of every pair",
             )
     st.caption(
-        "sin a · sin b + cos a · cos b = cos(a − b): each pair of dimensions adds the cosine of offset times "
-        f"frequency, wherever the two positions are. For a position with itself, the sum is D / 2 = {width / 2:g}, so "
-        f"every position has the norm √(D/2) = {np.sqrt(width / 2):.2f}."
+        "sin a · sin b + cos a · cos b = cos(a − b): to the dot product, each pair of dimensions adds the cosine of "
+        "offset times frequency, wherever the two positions are. For a position with itself, the dot product is "
+        f"D / 2 = {width / 2:g}, so every encoding has the norm √(D/2) = {np.sqrt(width / 2):.2f}."
     )
 
 
@@ -102,7 +102,7 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
     length, width = table.shape
     control, picture = st.columns([5, 4], gap="large")
     with control.container(horizontal=True):
-        st.number_input("k, positions further", **bind_number(PositionsParams, "offset"))
+        st.number_input("Shift by k positions", **bind_number(PositionsParams, "offset"))
         st.number_input("Shown at position", **bind_number(PositionsParams, "start", maximum=length))
     offset, start = encoding.offset, min(encoding.start, length)
     # Compute the encodings from the formula, because k may lead to positions outside the table, even before the first.
@@ -118,7 +118,7 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             f"M for k = {offset}, checked on all {length} positions: the largest difference between M·PE(p) and "
             f"PE(p {'+' if offset >= 0 else '−'} {abs(offset)}) is "
             f"**{typeset(np.abs(turned - further).max(), '.1e')}**. M turns each pair of dimensions like the "
-            "hand of a clock, the first pair fastest. M does not depend on the position p."
+            "hand of a clock, the first pair furthest. M does not depend on the position p."
         )
         pairs = min(PAIRS_SHOWN, width // 2)
         show_table(
@@ -135,7 +135,7 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
         )
     shown_width = min(width, MAX_DIMENSIONS)
     with picture:
-        st.markdown(f"**M, its first {shown_width} dimensions**" if shown_width < width else "**M**")
+        st.markdown(f"**The first {shown_width} dimensions of M**" if shown_width < width else "**M**")
         show_plotly(
             heatmap(
                 rotation(offset, width)[:shown_width, :shown_width],

@@ -1,4 +1,4 @@
-"""Shows positional encodings as a matrix, with sines and cosines interleaved and with all sines before all cosines."""
+"""Shows the positional encoding as a matrix in two layouts: interleaved, or all sines before all cosines."""
 
 import numpy as np
 import pandas as pd
@@ -48,10 +48,11 @@ def show_matrix() -> None:
     same = np.array_equal(tables[False][:, order], tables[True])
     back = np.array_equal(tables[True][:, order.argsort()], tables[False])
     st.markdown(
-        f"**One is a permutation of the other.** Column *c* of the right picture is column *order[c]* of the left one: "
+        f"**Each layout is a permutation of the other.** Column *c* on the right is column *order[c]* on the left: "
         f"{_format_check(same)} for all {encoding.rows} × {columns} numbers, bit for bit. In the other direction: "
-        f"{_format_check(back)}. For a model that starts from random weights, the two are equivalent: renumbering its "
-        "dimensions turns one into the other. But weights trained with one layout do not work with the other."
+        f"{_format_check(back)}. For a model that starts from random weights, the two layouts are equivalent: "
+        "renumbering the model's dimensions turns one layout into the other. But weights trained with one layout do "
+        "not work with the other."
     )
     show_numbers(
         pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Figures about pairs of positions: a map of all pairs, and lines over the offset between two positions."""
+"""Figures about pairs of positions: a map of all pairs, and a line chart by the offset between two positions."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from pages.ui.components.save_as import show_plotly
 
 
 def show_pairs(values: np.ndarray, name: str, *, key: str, description: str, height: int) -> None:
-    """Show one value for every pair of positions as a map.
+    """Show a map with one value for every pair of positions.
 
     Args:
         values: [P, P].
         name: what the values are, such as "dot product".
         key: the key of the figure on the page.
-        description: the description of the figure.
+        description: the text alternative of the figure.
         height: the height in pixels.
     """
     titles = "position", "other position"
@@ -30,10 +30,10 @@ def show_pairs(values: np.ndarray, name: str, *, key: str, description: str, hei
 
 
 def over_offset(lines: alt.Chart, name: str, height: int, tooltip: Sequence[str] = (), *, zero: bool) -> alt.Chart:
-    """Return a line chart of the column "value" over the column "offset".
+    """Return a line chart of the column "value" against the column "offset".
 
     Args:
-        lines: the chart, without axes and tooltip.
+        lines: the chart, without axes or a tooltip.
         name: the title of the vertical axis.
         height: the height in pixels.
         tooltip: columns to show in the tooltip in addition to offset and value.

@@ -31,11 +31,11 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# Largest probability ratio, as a logarithm in nats, that is written out; larger ratios are shown as powers of ten.
+# Logarithm of a probability ratio, in nats. Ratios below it are written out, larger ones are shown as powers of ten.
 MAX_WRITTEN_RATIO = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 NO_POSITIONS = Interventions(positions=False)
-# Columns of the table in lecture mode, with widths in pixels that let a projector show both texts in full.
+# Text columns of the table, with widths in pixels; longer texts wrap, so that they are shown in full.
 WIDTHS = {"what was read": 150, "sentence": 350, "translation": 350}
 
 
@@ -70,7 +70,7 @@ def show_shuffled(reading: Reading) -> None:
         ("as typed, positions switched off", text, NO_POSITIONS),
     ]
     if mixed is None:
-        st.info("These words have only one order. Type a sentence with two different words to shuffle it.")
+        st.info("These words have only one order. To shuffle a sentence, type one with at least two different words.")
     else:
         settings[1:1] = [("shuffled, with positions", mixed.text, AS_TRAINED)]
         settings.append(("shuffled, positions switched off", mixed.text, NO_POSITIONS))
@@ -181,7 +181,7 @@ def describe_ratio(nats: float) -> str:
 
 
 def _describe_bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
-    """Return Markdown that states how far shuffling changes the encoder's attention, with and without positions."""
+    """Return Markdown that states how much shuffling changes the encoder's attention, with and without positions."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
     words = word_groups(typed.source_tokens, typed.source_text)
     moved = moved_tokens(typed.source_tokens, shuffled.source_tokens, words, mixed.order)
@@ -192,9 +192,9 @@ def _describe_bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
         for one, other in ((typed, shuffled), (typed_without, shuffled_without))
     )
     return (
-        "**Without positions, a sentence is a bag of words.** After the words are put back in order, the encoder's "
-        f"attention differs by at most **{typeset(without, '.1e')}** in any cell, a rounding error. With positions, it "
-        f"differs by up to **{with_positions:.2f}**."
+        "**Without positions, a sentence is a bag of words.** Once the shuffled words are put back in order, the "
+        f"encoder's attention differs from the original by at most **{typeset(without, '.1e')}** in any cell, a "
+        f"rounding error. With positions, the attention differs by up to **{with_positions:.2f}**."
     )
 
 
