@@ -192,9 +192,9 @@ def _describe_bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
         for one, other in ((typed, shuffled), (typed_without, shuffled_without))
     )
     return (
-        "**Without positions, a sentence is a bag of words.** Once the shuffled words are put back in order, the "
-        f"encoder's attention differs from the original by at most **{typeset(without, '.1e')}** in any cell, a "
-        f"rounding error. With positions, the attention differs by up to **{with_positions:.2f}**."
+        "**Without positions, a sentence is a bag of words.** Once the shuffled words are back in order, the encoder's "
+        f"attention differs from the original by at most **{typeset(without, '.1e')}** in any cell. That is a rounding "
+        f"error. With positions, the attention differs by up to **{with_positions:.2f}**."
     )
 
 

@@ -1,1 +1,1 @@
-"""The sentence form, and `Reading`, the result that pages receive: a sentence and the model's runs on it."""
+"""The sentence form, and `Reading`, which gives pages the sentence and the model's runs on it."""

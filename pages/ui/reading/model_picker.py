@@ -27,7 +27,7 @@ def chosen_model() -> ModelFolder | None:
 
 
 def chosen_languages() -> Languages:
-    """Return the chosen model's languages; for a multilingual model, a code in the text sets the target language."""
+    """Return the chosen model's languages; for a multilingual model, codes in the text override its defaults."""
     folder = chosen_model()
     if folder is None:
         return LANGUAGES
@@ -60,7 +60,7 @@ def load(path: Path, problem: str = "") -> Translator:
 
     Args:
         path: the model's folder.
-        problem: a known problem with the folder, which is reported without loading; empty for none.
+        problem: a known problem with the folder, to be reported instead of loading the model; empty for none.
     """
     devices = available_devices()
     device = st.session_state.get(session.DEVICE)
@@ -119,7 +119,7 @@ def show_device_choice() -> None:
     if len(available_devices()) < 2:
         return
     devices, server = available_devices(), models.server()
-    here = f"The model runs at {markdown(server)}. Only results that need the model's weights are computed here."
+    here = f"The model runs at {markdown(server)}. This device only computes results that need the model's weights."
     st.selectbox(
         "Device",
         devices,
@@ -161,7 +161,7 @@ def _show_model_choice() -> None:
         on_change=choose,
         format_func=lambda name: f"{folders[name]}{', built in' if folders[name].shipped else ''}",
         help="The built-in model, and the other models in the folder `models`. All pages show the model chosen here; "
-        "at most two stay in memory.",
+        "at most two models stay in memory.",
     )
 
 

@@ -15,14 +15,14 @@ from pages.ui.state import session
 from pages.ui.text.sentence_list import MAX_BYTES, SentenceList, sentences_in
 
 KEY = "sentence_list"
-# Session-state key of a counter for how often the user has opened the dialog.
+# Session-state key for the number of times that the user has opened the dialog.
 DIALOG_REQUESTS = "_my_sentences_asked"
 
 draw_list = component("sentence_list/sentence_list")
 
 
 def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the user's sentences, prefixed with the current language codes if the model has any; may be empty."""
+    """Return the user's sentences, with the current language codes before those that have none; may be empty."""
     return tuple(kept_code(sentence, codes) for sentence in session.sentence_list().sentences)
 
 

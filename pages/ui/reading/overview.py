@@ -27,7 +27,7 @@ from transformer.values.trace import Kind
 # The limit is in bytes, and is enough for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
 # Maximum numbers of links shown for a word: to words that it attends to, and from words that attend to it.
-# The kept links are those whose weight exceeds the usual weight by the most.
+# The links shown are those whose weight exceeds the usual weight by the most.
 MAX_LOOKS, MAX_LOOKED_AT = 3, 1
 # Pronouns are preferred as the default word, because users first want to see where pronouns look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})

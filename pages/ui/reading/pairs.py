@@ -23,9 +23,9 @@ class Pair:
     """Two sentences that differ in one word.
 
     Attributes:
-        name: the two differing words, shown as the pair's name.
+        name: the name to show, such as "he / she".
         a, b: the sentences.
-        word: a shared word whose meaning depends on the differing word; empty for none.
+        word: a word in both sentences whose meaning depends on the differing word; empty for none.
     """
 
     name: str
@@ -76,7 +76,7 @@ def largest_differences(a: Trace, b: Trace) -> list[Difference]:
 
 
 def translation_of(trace: Trace, word: str) -> str | None:
-    """Return the target word that translates a source word, according to the mean attention of all heads.
+    """Return the target word that translates a source word, according to the mean cross-attention of all heads.
 
     Returns:
         The target word; None if the sentence lacks the source word, or if no target word is aligned with that word.
@@ -107,7 +107,7 @@ def describe_translations(pair: Pair, a: Trace, b: Trace) -> str:
     """Return Markdown that compares the translations of the pair's shared word in sentences A and B."""
     first, second = translation_of(a, pair.word), translation_of(b, pair.word)
     if not first or not second:
-        return f"In at least one of the sentences, no translated word was found for *{pair.word}*."
+        return f"In at least one of the sentences, no translation of *{pair.word}* was found."
     if first == second:
         return (
             f"*{pair.word}* becomes **{markdown(first)}** both times: the translation does not show that the model "
@@ -131,7 +131,7 @@ def describe_differences(a: str, b: str) -> str:
 
 
 def describe_looks(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
-    """Return Markdown about where a head looks from `word` in each sentence; "" if a map lacks that word's row."""
+    """Return Markdown about where a head looks from `word` in each sentence; "" unless all are encoder maps with it."""
     sentences = []
     for name, view in views.items():
         rows = [covered_text(tokens, view.axes.row_text).strip(".,;:!?").lower() for tokens in view.axes.rows]

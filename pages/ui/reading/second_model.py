@@ -69,7 +69,7 @@ class TwoModels:
 
     @property
     def shown(self) -> np.ndarray:
-        """The second model's head for each head of the first: the match or, if there is none, the most similar head."""
+        """The second model's head to show for each head of the first: its match or, without one, the most similar."""
         return np.where(self.match < 0, self.similarity.argmax(axis=1), self.match)
 
     @property
@@ -81,7 +81,7 @@ class TwoModels:
         return shuffled_similarity(self.similarity, self.match, self.heads[1])
 
     def show_head(self, choice: AttentionParams) -> None:
-        """Describe which head of the second model matches the chosen head, and show both attention maps."""
+        """Describe which head of the second model matches the chosen head, and show both heads' attention maps."""
         at = choice.layer * self.heads[0] + choice.head
         st.markdown(self._describe_head(at))
         places = [divmod(number, count) for number, count in zip((at, int(self.shown[at])), self.heads, strict=True)]
@@ -128,7 +128,7 @@ def pick_second_model() -> str:
         width=320,
         format_func=lambda name: RANDOM_NAME if name == UNTRAINED else name,
         **bind(CompareParams, "other", value=shown_name),
-        help="A folder in `models`, or an untrained model of the same shape. Both models read the same "
+        help="An installed model, or an untrained model with the first one's shape. Both models read the same "
         "sentence, and the same translation if they write the same language.",
     )
     return shown_name

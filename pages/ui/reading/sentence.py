@@ -40,7 +40,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-# Number of sentences to suggest if the user's text cannot be translated.
+# Maximum number of sentences to suggest if the user's text cannot be translated.
 MAX_OFFERED = 3
 # The last entry in the list of examples, which opens the dialog for the user's own sentences.
 OWN_LIST = "My sentences …"
@@ -90,7 +90,7 @@ class Reading:
 
     @property
     def languages(self) -> Languages:
-        """The languages of the sentence and its translation; language codes in the sentence override the model's."""
+        """The languages of the sentence and its translation; language codes in the sentence override the defaults."""
         code, _ = split_code(self.trace.source_text, self.tokenizer.codes)
         return self.translator.languages.for_codes(code)
 

@@ -48,9 +48,9 @@ def kept_code(text: str, codes: Sequence[str]) -> str:
 
 
 def language_choice(codes: Sequence[str], default: Languages) -> None:
-    """Show a list for choosing the target language; a choice translates the text again.
+    """Show a list for choosing the target language. Choosing a language translates the text again.
 
-    If the model also has codes for source languages, show a menu with one list for each side.
+    If the model also has codes for source languages, show a menu with a list for the source and one for the target.
 
     Args:
         codes: the model's language codes.

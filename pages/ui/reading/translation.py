@@ -29,7 +29,7 @@ def show_translation(reading: Reading, *, large: bool = False, label: str = "") 
 
     Args:
         reading: the sentence and its translation.
-        large: whether to also show the number of tokens, the model's size and unapplied settings.
+        large: whether to also show the number of tokens, the model's size and the settings that the app does not apply.
         label: the title of the model's own translation; empty for the name of the target language.
     """
     target = markdown(reading.languages.target.name)
@@ -134,7 +134,7 @@ def _remarks(reading: Reading) -> list[str]:
 def _describe_rare_words(own: Trace) -> list[str]:
     words = rare_words(own.source_text, own.source_tokens)
     quoted_words, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
-    rare = f"The model hardly knows {quoted_words}: it splits {them} into several tokens and may get {them} wrong."
+    rare = f"The model hardly knows {quoted_words}: it uses several tokens for {them} and may get {them} wrong."
     return [rare] if words else []
 
 

@@ -23,8 +23,7 @@ LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # The limit in bytes is enough for hundreds of typical sentences, or for five of maximum length with all intermediate
 # values.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.released)
-# Each model's weights as arrays. On the CPU, they share the model's memory, so they are
-# dropped together with the model.
+# Each model's weights as arrays. They are dropped together with the model, because on the CPU they share its memory.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
 
@@ -53,8 +52,8 @@ def server_run() -> Iterator[None]:
 class CachedRuns(ModelRuns):
     """A model's runs, shared by all sessions; each run waits for its turn and is computed only once.
 
-    Plain traces that are waiting at the same time are computed as one batch. A model server has its own queue, and this
-    process continues with other work in the meantime.
+    Plain traces that are waiting at the same time are computed as one batch. A model server has its own queue; while
+    the server computes, this process continues with other work.
     """
 
     def __init__(self, model: Translator | LanguageModel) -> None:

@@ -12,7 +12,7 @@ from transformer.running.translator import Translator
 from transformer.serving.client import SERVER_VARIABLE, RemoteTranslator
 from transformer.serving.server_process import tune_process
 
-# Two models are kept, because loading one takes long. A third would need too much memory.
+# Two models are kept, because loading a model takes a long time. A third would need too much memory.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.released)
 # This lock is not the model lock, so that loading a model does not block another model's runs.
 LOADING_LOCK = threading.Lock()

@@ -1,4 +1,4 @@
-"""Exception that ends a page after an error message."""
+"""Exception that ends a page after a message to the user."""
 
 
 class PageEnd(Exception):

@@ -83,7 +83,7 @@ class SharedResults:
             self._forget_above(self.limit - size)
 
     def remember(self, message: str = "") -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-        """Return a decorator that caches a function's results; the function's arguments must be hashable.
+        """Return a decorator that caches a function's results. Arguments must be hashable or of a type in `identity`.
 
         Args:
             message: the message to show while a user waits; empty for none.
@@ -130,8 +130,8 @@ class SharedResults:
         try:
             return run.result()
         finally:
-            # If the computation failed, the exception's traceback refers to this frame. There, `run` would keep the
-            # exception and all values in the traceback alive.
+            # If the computation failed, the exception's traceback refers to this frame, whose variable `run`
+            # would keep the exception and all values in the traceback alive.
             del run
 
     def _run(self, key: Hashable, run: Future[Result], compute: Callable[[], Result]) -> None:
@@ -245,7 +245,7 @@ def size_in_bytes(value: object) -> int:
             total += sys.getsizeof(each) - (each.nbytes if each.flags.owndata else 0)
             continue
         total += sys.getsizeof(each)
-        # Skip leaves, because most objects in a result are leaves.
+        # Do not look inside atomic values, which are most of the objects in a result.
         if type(each) not in ATOMIC_TYPES:
             waiting.extend(_parts(each))
     return total
