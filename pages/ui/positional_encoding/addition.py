@@ -45,7 +45,7 @@ def show_addition(reading: Reading) -> None:
     )
     config = architecture_form(reading.translator.config)
     if config.positions == "none":
-        st.info("This configuration has no position vectors, so there is nothing to place beside the embeddings.")
+        st.info("This configuration has no position vectors, so there is nothing to put beside the embeddings.")
         return
     rows = concatenation_table(config)
     table = pd.DataFrame(

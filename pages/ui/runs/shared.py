@@ -130,7 +130,7 @@ class SharedResults:
         try:
             return run.result()
         finally:
-            # If the computation failed, the exception's traceback refers to this frame, whose variable `run`
+            # If the computation failed, the exception's traceback refers to this frame. The frame's variable `run`
             # would keep the exception and all values in the traceback alive.
             del run
 
