@@ -16,7 +16,7 @@ from transformer.lessons.tables import Table
 
 # Sizes in pixels.
 LABEL, TILE = 170, 44
-# Pattern of a head's label, up to the layer number.
+# Pattern of the part of a head's label before the layer number.
 HEAD = re.compile(".*, layer ")
 
 

@@ -47,7 +47,7 @@ def format_value(value: float, quantity: str) -> str:
 
 
 def describe_slopes(measured_costs: Sequence[Cost], quantity: str) -> list[str]:
-    """Return one Markdown sentence per kind of attention, which says how a quantity grows with text length."""
+    """Return Markdown sentences, one per kind of attention, that say how a quantity grows with text length."""
     return [
         f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {UNITS[quantity]} "
         f"(slope {slope:.2f})."

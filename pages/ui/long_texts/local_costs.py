@@ -50,8 +50,9 @@ def _ask() -> None:
 
 
 def _measure() -> None:
-    """Measure with a progress bar. A click anywhere stops the measurement, because the next update of the bar then
-    raises an exception.
+    """Measure the costs and show a progress bar.
+
+    A click anywhere stops the measurement, because the next update of the bar then raises an exception.
     """
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()
@@ -69,7 +70,7 @@ def _measure() -> None:
 
 
 def measure_in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
-    """Yield measured costs one at a time. Release the lock after each, so that other long runs can start."""
+    """Yield measured costs one at a time. Release `LONG_RUNS` after each, so that other long runs can start."""
     while True:
         with LONG_RUNS:
             cost = next(costs, None)

@@ -106,7 +106,7 @@ def _measure(
     request: tuple[str, str],
     turns: Turns,
 ) -> None:
-    """Measure with a progress bar, and save the record.
+    """Measure the model, show a progress bar, and save the record.
 
     If the user clicks anything, the next update of the bar raises an exception, which ends the script run and discards
     the measurement.

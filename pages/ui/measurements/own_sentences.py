@@ -23,7 +23,7 @@ from pages.ui.text.python_lines import effects_lines
 from transformer.measurements.effects import EFFECTS, NO_EFFECTS, HeadEffects, measure_effects
 from transformer.values.kinds import KINDS
 
-# Session-state keys: the settings and results of the measurement so far, and the user's request to continue measuring.
+# Session-state keys: the settings and results of the measurement so far, and the user's request to measure.
 RESULT_KEY, RUNNING_KEY = "_my_effects", "_my_effects_going"
 
 

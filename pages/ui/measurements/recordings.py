@@ -83,7 +83,7 @@ def read_record(path: Path, read: Callable[[str], ModelRecord]) -> ModelRecord |
 # `st.cache_resource` is unsuitable, because any user can clear its cache from the browser.
 @lru_cache(maxsize=32)
 def _read(path: Path, read: Callable[[str], Any], changed: int) -> Any:
-    """Read a record file. `changed` is the file's modification time, so that a changed file is read again."""
+    """Read a record file. `changed` is the file's modification time; it makes the cache read a changed file again."""
     return read(read_small_text(path))
 
 
