@@ -109,7 +109,7 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
     alike, opposed = int((beyond & (taus > 0)).sum()), int((beyond & (taus < 0)).sum())
     size, number = question.size, len(agreed.columns)
     parts = [
-        f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than by chance"
+        f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than expected by chance"
         + (f", {opposed} in more or less the reverse order" if opposed else "")
         + f"; the agreement of the other {len(taus) - alike - opposed} could be chance."
     ]
