@@ -45,8 +45,8 @@ class ShuffledRun:
 
     Attributes:
         name: a description of the setting, such as "shuffled, with positions".
-        own: the trace with the translation that the model writes in this setting.
-        first: the trace with the translation of the sentence as typed; None if the model cannot read that translation.
+        own: the trace with the model's own translation in this setting.
+        first: the trace in this setting with the original translation; None if the model cannot read that translation.
     """
 
     name: str

@@ -99,7 +99,7 @@ def translation_of(trace: Trace, word: str) -> str | None:
 
 
 def _plain(tokens: Sequence[Token], group: Sequence[int], text: str) -> str:
-    """Return a word's text without punctuation."""
+    """Return a word's text without the punctuation around it."""
     return covered_text([tokens[at] for at in group], text).strip(".,;:!?")
 
 
@@ -131,7 +131,10 @@ def describe_differences(a: str, b: str) -> str:
 
 
 def describe_looks(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
-    """Return Markdown about where a head looks from `word` in each sentence; "" unless all are encoder maps with it."""
+    """Return Markdown that says where a head looks from `word` in each sentence.
+
+    The result is empty if a map is not the encoder's, or has no row for `word`.
+    """
     sentences = []
     for name, view in views.items():
         rows = [covered_text(tokens, view.axes.row_text).strip(".,;:!?").lower() for tokens in view.axes.rows]

@@ -128,7 +128,7 @@ class Reading:
 def read_sentence(*, introduced: bool = False) -> Reading:
     """Show the sentence form, translate the sentence, and warn about possible errors in the translation.
 
-    If there is no translation, the page ends with an error message.
+    If the sentence cannot be translated, the page ends with an error message.
 
     Args:
         introduced: whether to show an introduction above the form.

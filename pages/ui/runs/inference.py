@@ -31,7 +31,7 @@ WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDiction
 def model_turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
     """Context manager for a model run in this process: waits for a turn, and holds it during the run.
 
-    Between two steps, the run ends if the user has left the page, and a long run lets waiting runs go first.
+    Between steps, the run ends if the user has left the page, and a long run lets waiting runs go first.
     """
 
     def between_steps() -> None:

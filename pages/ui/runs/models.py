@@ -28,7 +28,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
     """Load a translation model; if a model server is configured, return a translator that runs on that server.
 
     Args:
-        device: the device to use.
+        device: the device to use; if a model server is configured, the device for computations in this process.
         folder: the model's folder.
 
     Raises:
