@@ -1,4 +1,4 @@
-"""Communication between training processes, for a single process or several started by torchrun."""
+"""The processes of a training run: a single one, or several that torchrun started and that communicate."""
 
 import gc
 import importlib
@@ -34,7 +34,7 @@ class Process:
         return total.item()
 
     def broadcast(self, data: bytes) -> bytes:
-        """Return the first process's `data` in every process; `data` is ignored in other processes."""
+        """Send the first process's `data` to all processes, and return it; the other processes' `data` is ignored."""
         size = torch.tensor(len(data), device=self.device)
         distributed.broadcast(size, 0)
         # Copy the bytes, because torch needs a writable buffer.
@@ -71,7 +71,7 @@ class Process:
 
 @contextmanager
 def process_group(device: str | None = None) -> Iterator[Process]:
-    """Context manager that joins the process group started by torchrun, or yields a single process.
+    """Context manager that yields this process, and connects it to the others if torchrun started several.
 
     Args:
         device: "cpu", "cuda" or "mps"; None means CUDA if available, and otherwise the CPU.
@@ -87,15 +87,15 @@ def process_group(device: str | None = None) -> Iterator[Process]:
     if name == "cuda":
         name = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(name)
-    # DistributedDataParallel imports this module later. An import
-    # while a process group exists would keep the group alive forever.
+    # Otherwise DistributedDataParallel would import torch._dynamo while a
+    # process group exists, which would keep the group alive forever.
     importlib.import_module("torch._dynamo")
     distributed.init_process_group("nccl" if name.startswith("cuda") else "gloo")
     try:
         yield Process(distributed.get_rank(), count, torch.device(name))
     finally:
-        # The threads of a process group end once nothing refers to the group. DistributedDataParallel holds such a
-        # reference in a reference cycle, so collect garbage first. A thread that outlives the interpreter can abort the
+        # The threads of a process group end once nothing refers to the group. DistributedDataParallel refers to the
+        # group from a reference cycle, so collect garbage first. A thread that outlives the interpreter can abort the
         # process after all work is done.
         gc.collect()
         distributed.destroy_process_group()

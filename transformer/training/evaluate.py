@@ -1,4 +1,4 @@
-"""Computes a model's BLEU and chrF on held-out sentence pairs."""
+"""Translates the sources in a file of sentence pairs, and computes BLEU and chrF of the translations."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 class CorpusScores:
     """BLEU and chrF of a corpus, 0 to 100, each with the sacrebleu signature that describes the computation.
 
-    Every pair in the file counts, so that scores are comparable between programs. An empty source is translated to an
-    empty text, and an empty target is used as a reference like any other.
+    Every pair in the file counts, so that the scores are comparable with those of other programs. An empty source has
+    an empty translation, and an empty target is a reference like any other.
 
     Attributes:
-        sentences: number of pairs; `empty_sources` and `empty_targets` count the pairs with an empty side.
+        sentences: number of pairs.
+        empty_sources, empty_targets: number of pairs whose source or target is empty.
         length_ratio: number of characters in all translations, divided by the number in all references.
-        by_length: scores for each range in LENGTH_RANGES that occurs, by name, such as "6-12".
+        by_length: scores for each range in LENGTH_RANGES that contains a pair; the keys are names such as "6-12".
     """
 
     sentences: int
@@ -87,7 +88,7 @@ def evaluate(
         data: tab-separated file of pairs.
         device: device to use; None means the fastest available.
         beam: beam size; 1 means greedy decoding.
-        careless: whether to convert the sources to lower case and remove final punctuation first.
+        careless: whether to convert the sources to lower case and remove their final punctuation first.
 
     Raises:
         ValueError: the beam size is out of range, this machine has no such device, or the file cannot be read.
@@ -141,7 +142,7 @@ def translate_all(
     beam: int = 1,
     interventions: Interventions = AS_TRAINED,
 ) -> list[str]:
-    """Translate sentences in batches of similar length; with `beam` 1, decode greedily.
+    """Translate sentences, batching those of similar length; a `beam` of 1 means greedy decoding.
 
     The interventions apply to every sentence. An empty sentence has an empty translation.
     """

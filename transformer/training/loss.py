@@ -15,7 +15,7 @@ PADDING_MULTIPLE = 256
 class SummedLoss(nn.Module):
     """Cross-entropy with label smoothing ("Attention Is All You Need", section 5.4), summed over the tokens to predict.
 
-    A sum, unlike a mean, can be added over batches and processes, and then divided once by the total number of tokens.
+    Sums, unlike means, can be added across batches and processes, and then divided by the total number of tokens.
     """
 
     def __init__(self, model: Transformer, *, label_smoothing: float) -> None:
@@ -45,8 +45,8 @@ def positions_to_predict(predicted: Tensor) -> tuple[Tensor, Tensor]:
         predicted: token ids [B, T].
 
     Returns:
-        Positions in the flattened batch, [N], and the token ids there, [N]. Positions of padding are added at the end,
-        so that N is a multiple of PADDING_MULTIPLE, or B * T.
+        Positions in the flattened batch, [N], and the token ids there, [N]. Positions of padding follow at the end, so
+        that N is a multiple of PADDING_MULTIPLE, or B * T if that is smaller.
     """
     flat = predicted.flatten()
     # A stable sort puts real tokens first, in their original order, and padding last.

@@ -63,10 +63,10 @@ class Optimizer:
 def muon_and_adamw(model: Transformer, config: TrainConfig) -> tuple[torch.optim.Optimizer, ...]:
     """Return two optimisers: Muon for the matrices inside the layers, and AdamW for all other parameters.
 
-    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") is made for matrices that map
-    activations to activations. Embeddings, learned positions, norms and biases are not such matrices. Muon's updates
-    are scaled to the magnitude of AdamW's, so that one learning rate suits both (Liu et al. 2025, "Muon is Scalable for
-    LLM Training", section 2.2).
+    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") is designed for matrices that
+    map activations to activations. Embeddings, learned positions, norms and biases are not such matrices. Muon's
+    updates are scaled to the magnitude of AdamW's, so that one learning rate suits both (Liu et al. 2025, "Muon is
+    Scalable for LLM Training", section 2.2).
     """
     embeddings = {
         id(p)

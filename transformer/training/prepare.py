@@ -41,13 +41,13 @@ def prepare(
         run: run folder, created if necessary.
         data: tab-separated files of source and target sentences.
         validation: tab-separated file of pairs for the validation loss.
-        held_out: files of test pairs. Training pairs that share a sentence with a test pair are removed.
+        held_out: files of test pairs. Training pairs that share a sentence with a test or validation pair are removed.
         vocabulary: number of tokens in the joint vocabulary of both languages.
         careless: fraction of the pairs, 0 to 1, to copy with the source in lower case and without final punctuation.
         joined: number of extra pairs made by joining two or three pairs, as a fraction of the number of pairs.
         sampled: number of extra copies of every pair, split into tokens at random. SentencePiece takes no seed, so
             these splits differ when the data is prepared again.
-        seed: random seed for everything except these splits.
+        seed: random seed for everything except the splits of the `sampled` copies.
         start: model folder whose vocabulary to use, for a training run that starts from that model's weights.
         turned: whether to train the opposite direction, with the second sentence of each pair as the source.
 
@@ -104,12 +104,12 @@ def prepare_language_model(
     seed: int = 1,
     start: Path | None = None,
 ) -> None:
-    """Prepare a run folder for a language model that is trained on the distinct source texts.
+    """Write the same files as `prepare` for a language model, to be trained on the distinct source texts.
 
     Args:
         run, data, validation, held_out, seed, start: as in `prepare`.
         vocabulary: number of tokens in the vocabulary.
-        context: number of tokens that the model reads at once; also the number of learned positions.
+        context: maximum number of tokens that the model can read at once; also the number of learned positions.
         repeated, patterns: amounts of repetition in the training data, to teach the model to look back; see
             `Contexts.of`.
 
@@ -136,7 +136,9 @@ def prepare_language_model(
     for name, chosen, shares in parts:
         contexts = Contexts.of(chosen, tokenizer, width=context, rng=np.random.default_rng(seed), **shares)
         if not len(contexts):
-            raise ValueError(f"no text of the {name} data fits into --context {context}: choose a larger one")
+            raise ValueError(
+                f"no text of the {name} data fits into a context of size {context}: choose a larger --context"
+            )
         folder.save_data(name, contexts, tokenizer)
         log.info(
             "%s: %d texts, %d contexts of %d tokens, %d tokens; %d longer texts left out",
@@ -161,12 +163,12 @@ def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> t
     Every file is read only once, because a file may be a pipe.
 
     Raises:
-        ValueError: all pairs are held out.
+        ValueError: every training pair is held out, or a file cannot be read (see `read_pairs`).
     """
     pairs = [pair for path in data for pair in read_pairs(path)]
     pair_count, validation_pairs = len(pairs), read_pairs(validation)
     pairs = without_held_out(pairs, [*validation_pairs, *(pair for path in held_out for pair in read_pairs(path))])
-    log.info("%d pairs, %d left out because they are held out", len(pairs), pair_count - len(pairs))
+    log.info("%d training pairs; %d others left out because they are held out", len(pairs), pair_count - len(pairs))
     if not pairs:
         raise ValueError("every training pair is also held out: pass other files to --data")
     return pairs, validation_pairs

@@ -27,7 +27,8 @@ class TrainingState:
 
     Attributes:
         tensors: weights and optimiser state, by name.
-        progress: step, seconds, configuration and fingerprints of the data, by the names in PROGRESS.
+        progress: the step, the seconds trained, the configuration, and the fingerprints of the vocabulary and the data;
+            the keys are those in PROGRESS.
     """
 
     tensors: Mapping[str, Tensor]
@@ -99,10 +100,12 @@ class RunFolder:
         data.save(self._data_path(name), tokenizer.fingerprint)
 
     def fingerprints(self, tokenizer: Tokenizer) -> dict[str, str]:
-        """Return fingerprints of the tokenizer file and the data files, by file name.
+        """Return the fingerprints of the tokenizer file and the data files, by file name.
+
+        Load the data first, because the seals of the data files are not checked here.
 
         Args:
-            tokenizer: the run's tokenizer. The data files' seals are not checked here, so load the data first.
+            tokenizer: the run's tokenizer.
         """
         paths = [self._data_path(name) for name in get_args(DataName)]
         return {VOCABULARY: tokenizer.fingerprint, **{path.name: seal_of(path) for path in paths}}
@@ -148,13 +151,12 @@ class RunFolder:
         return [self._read_weights(step) for step in self._weights_steps()]
 
     def check_weights(self, step: int, weights: Mapping[str, Tensor]) -> None:
-        """Check that the checkpoints can be averaged, before hours are spent on further training steps.
+        """Check that the checkpoints to average can be read, before hours are spent on further training steps.
 
         Args:
-            step: step from which training continues. Later checkpoints, left by an interrupted run, are deleted,
-                because those steps are taken again.
-            weights: weights after that step; empty for a new run. If there is no checkpoint of these weights, write
-                one.
+            step: step from which training continues. Checkpoints of later steps, left by an interrupted run, are
+                deleted, because these steps are taken again.
+            weights: weights after `step`; empty for a new run. If that step has no checkpoint, one is written.
 
         Raises:
             ValueError: a checkpoint file is damaged.
@@ -178,11 +180,11 @@ class RunFolder:
         return sorted(int(match[1]) for path in self.path.iterdir() if (match := STEP_WEIGHTS.fullmatch(path.name)))
 
     def _read_weights(self, step: int) -> dict[str, Tensor]:
-        return read_step(self._weights_path(step), "delete it, and the model is averaged without it")
+        return read_step(self._weights_path(step), "delete it, so that the model is averaged without it")
 
 
 def _current(name: str) -> str:
-    """Translate a tensor name in a saved state, such as "weights.NAME", from an older version to the current one."""
+    """Return the current form of a tensor name, such as "weights.NAME", from a state that an older version saved."""
     part, _, rest = name.partition(".")
     return f"{part}.{current_name(rest)}" if part == "weights" else name
 

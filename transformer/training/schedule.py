@@ -2,7 +2,7 @@
 
 
 def trapezoid(step: int, *, steps: int, warmup: int, cooldown: float) -> float:
-    """Return the learning-rate factor at a step: linear warm-up, a plateau, then linear decay to 0.
+    """Return the learning-rate factor at a step: linear warm-up, a plateau, then linear decay towards 0.
 
     Before the decay, the factor does not depend on the total number of steps. A run can therefore be extended with more
     steps, or cooled down early, without changing earlier steps (Hägele et al. 2024, "Scaling Laws and Compute-Optimal
@@ -12,7 +12,7 @@ def trapezoid(step: int, *, steps: int, warmup: int, cooldown: float) -> float:
         step: 0-based number of the step.
         steps: total number of steps.
         warmup: number of steps in which the rate rises.
-        cooldown: fraction of all steps, 0 to 1, in which the rate falls at the end.
+        cooldown: fraction of all steps, 0 to 1, that form the decay at the end.
 
     Returns:
         Factor of the peak learning rate, above 0 and at most 1.

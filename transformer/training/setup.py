@@ -1,4 +1,4 @@
-"""Bundles a model with data and loss, so that `Trainer` can treat translation and language models alike."""
+"""Bundles a model with its data and its loss, so that `Trainer` can treat translation and language models alike."""
 
 import itertools
 from dataclasses import replace
@@ -19,8 +19,8 @@ from transformer.training.loss import SummedLoss
 from transformer.training.run_folder import RunFolder
 from transformer.training.size import check_size
 
-# Number of validation pairs to translate per checkpoint. All pairs
-# would take as long as the training steps between two checkpoints.
+# Number of validation pairs to translate per checkpoint. Translating
+# all would take as long as the training steps between two checkpoints.
 TRANSLATED = 200
 Data = TokenData | Contexts
 
@@ -57,7 +57,7 @@ class TrainingSetup:
         self.loss = SummedLoss(self.model, label_smoothing=config.label_smoothing)
 
     def chrf(self, device: torch.device) -> float | None:
-        """Return chrF, 0 to 100, for greedy translations of some validation pairs; None for a language model."""
+        """Return chrF, 0 to 100, for greedy translations of the first validation pairs; None for a language model."""
         if isinstance(self.validation, ContextBatches):
             return None
         watched = itertools.islice(self.validation.data, TRANSLATED)
@@ -69,17 +69,17 @@ class TrainingSetup:
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 
     def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
-        """Load another model of the same shape, except for the vocabulary size, and its tokenizer.
+        """Load a trained model of the same shape, except for the vocabulary size, and return it with its tokenizer.
 
         Raises:
             CheckpointError: the folder cannot be read, or contains the wrong type of model (language or translation).
-            ValueError: the model has another shape.
+            ValueError: the model has a different shape, or a tokenizer that is not a `Tokenizer`.
         """
         config = self.model.config
         loaded = load_checkpoint(folder) if config.encoder_layers else load_language_model(folder, "cpu")
         sizes = {name: getattr(config, name) for name in ("source_vocabulary", "target_vocabulary", "dropout")}
         if not isinstance(loaded.tokenizer, Tokenizer) or replace(loaded.config, **sizes) != config:
-            raise ValueError(f"the model in {folder} has another shape than the one to be trained: {loaded.config}")
+            raise ValueError(f"the model in {folder} differs in shape from the one to be trained: {loaded.config}")
         return loaded.model, loaded.tokenizer
 
 
@@ -87,7 +87,7 @@ def training_setup(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig)
     """Return the model and data of a run folder; the model is a language model if the data consists of contexts.
 
     Raises:
-        ValueError: the data is missing, damaged or empty, or the model is too large for this machine.
+        ValueError: the data is missing, damaged, empty or of two types, or the model is too large for this machine.
     """
     train, validation = (folder.data(name, tokenizer) for name in ("train", "validation"))
     if type(train) is not type(validation):

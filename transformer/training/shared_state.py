@@ -15,7 +15,7 @@ def shared_state(
 ) -> TrainingState | None:
     """Return the state saved by the first process; None if the training run is new.
 
-    Only the first process saves its state. On another machine, the run folder has no saved state, or an old one.
+    Only the first process saves its state. On any other machine, the run folder has no saved state, or an old one.
 
     Args:
         folder: run folder of this process.
@@ -35,11 +35,11 @@ def shared_state(
     first = json.loads(process.broadcast(json.dumps(message).encode()))
     others = [name for name, value in own_facts.items() if value != first["own"][name]]
     if process.sum(len(others)):
-        which = f"this one has another {' and another '.join(others)}" if others else "another process differs"
+        which = f"this one differs in {' and in '.join(others)}" if others else "another process differs"
         raise ValueError(
             f"all processes of a training run must have the same options and prepared data as the first one, but "
-            f"{which}: start all with the same options, and copy the files that `prepare` wrote into {folder.path} "
-            "from the first machine"
+            f"{which}: start all processes with the same options, and copy the files that `prepare` wrote from the "
+            f"first machine into {folder.path}"
         )
     if first["progress"] is None:
         return None

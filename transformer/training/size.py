@@ -4,7 +4,7 @@ from transformer.checkpoints.memory import gigabytes
 from transformer.config import TransformerConfig
 
 # Memory for training, in bytes per parameter: float32 value,
-# gradient and Muon's momentum. AdamW stores one number more.
+# gradient and Muon's momentum. AdamW stores one more number.
 BYTES = 12
 
 

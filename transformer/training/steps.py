@@ -50,9 +50,9 @@ class Steps:
     """Takes training steps with a model.
 
     Args:
-        objective: module that returns the loss of a `Batch` in nats, summed over the tokens. With several processes, a
-            `DistributedDataParallel` module.
-        optimizer: optimiser of the model's parameters.
+        objective: module that returns the loss of a `Batch` in nats, summed over the tokens; wrapped in
+            `DistributedDataParallel` if there are several processes.
+        optimizer: optimiser for the model's parameters.
         schedule: settings of the learning-rate schedule.
         process: this process and its device.
         mixed: whether to multiply matrices in bfloat16.
@@ -79,7 +79,7 @@ class Steps:
             tokens: number of tokens to predict in the batches of all processes.
 
         Returns:
-            Loss in nats, summed over the tokens of all processes, and norm of the gradient.
+            The loss in nats, summed over the tokens of all processes, and the norm of the gradient.
 
         Raises:
             DivergedError: the loss or the gradient is not finite; the weights stay unchanged.
@@ -103,14 +103,14 @@ class Steps:
         return torch.autocast(self.process.device.type, torch.bfloat16, enabled=self.mixed)
 
     def _add_gradient(self, batch: Batch, tokens: int, *, last: bool) -> float:
-        """Add one batch's share of the gradient of the mean loss; return the batch's summed loss in nats."""
+        """Add one batch's contribution to the gradient of the mean loss; return the batch's summed loss in nats."""
         # Processes exchange gradients only after a step's last batch.
         objective = self.objective
         waiting = objective.no_sync() if isinstance(objective, DistributedDataParallel) and not last else nullcontext()
         with torch.enable_grad(), waiting:
             with self.autocast():
                 loss = objective(batch.to(self.process.device))
-            # The loss is a mean over the tokens of all processes. DistributedDataParallel divides gradients by the
-            # number of processes, so multiply by that number.
+            # The gradient is that of the mean over the tokens of all processes. DistributedDataParallel divides
+            # gradients by the number of processes, so multiply the loss by that number.
             (loss * self.process.count / tokens).backward()
         return float(loss.detach())

@@ -31,21 +31,22 @@ def synthesise(
 
     With `back`, a model for the opposite direction writes sources for real targets. This is back-translation (Sennrich
     et al. 2016, "Improving Neural Machine Translation Models with Monolingual Data", section 3). Without `back`, a
-    model for the same direction writes targets for real sources. Using both is data diversification (Nguyen et al.
-    2020, "Data Diversification: A Simple Strategy For Neural Machine Translation", section 3).
+    model for the same direction writes targets for real sources. Training on both types of pairs is data
+    diversification (Nguyen et al. 2020, "Data Diversification: A Simple Strategy For Neural Machine Translation",
+    section 3).
 
     Args:
         model: model folder.
         data: files with one sentence per line, or with tab-separated columns.
         output: gzip-compressed file to write, with tab-separated sources and targets.
-        column: 1-based column of the sentences.
+        column: 1-based number of the column that contains the sentences.
         back: whether the translations become sources instead of targets.
         beam: beam size; 1 means greedy decoding.
         device: device to use; None means the fastest available.
 
     Raises:
         ValueError: a file cannot be read or has no such column (see `read_sentences`), there is no such device, the
-            beam size is out of range, or `output` cannot be a file.
+            beam size is out of range, or `output` cannot be created (see `check_output`).
         OSError: `output` cannot be written.
     """
     if column < 1:
@@ -62,6 +63,6 @@ def synthesise(
 
 
 def plausible(pair: Pair) -> bool:
-    """Return whether sentence and translation differ in length, in characters, by at most a factor of LONGEST."""
+    """Return whether the lengths of sentence and translation, in characters, differ by at most a factor of LONGEST."""
     sentence, translation = map(len, pair)
     return translation > 0 and 1 / LONGEST <= sentence / translation <= LONGEST

@@ -35,21 +35,21 @@ log = logging.getLogger(__name__)
 class Trainer:
     """Trains one model in a run folder (see `RunFolder`).
 
-    Every random choice in a step depends only on the seed and the step number. An interrupted and resumed training run
-    therefore takes the same steps as an uninterrupted one. Only the averaged model may differ, because the clock
-    decides when checkpoints are saved.
+    Every random choice in a step depends only on the seed, the step number and the process. A training run that is
+    interrupted and resumed with as many processes therefore takes the same steps as an uninterrupted one. Only the
+    averaged model may differ, because the clock decides when checkpoints are saved.
 
     Args:
         run: run folder.
-        config: training settings. A resumed run may only change the settings in CHANGEABLE_SETTINGS.
+        config: training settings. A resumed run may change only the settings in CHANGEABLE_SETTINGS.
         process: this process and its device.
         start: model folder with initial weights for a new run; None means random weights. If the vocabularies differ,
             the weights are transferred to the run's vocabulary.
 
     Raises:
-        ValueError: the micro-batches cannot be divided among the processes; the run was started with another config,
-            vocabulary or data, or has taken more steps; the processes differ in these; or the model to start with has
-            another shape.
+        ValueError: there are more micro-batches than batches, or they cannot be divided evenly among the processes; the
+            run was started with another config, vocabulary or data, or has already taken more steps than configured;
+            the processes differ in config, vocabulary or data; or the model to start with has a different shape.
     """
 
     def __init__(self, run: Path, config: TrainConfig, process: Process, start: Path | None = None) -> None:
@@ -69,7 +69,7 @@ class Trainer:
         self.batches_per_epoch = len(self.order(0))
         if config.micro_batches > self.batches_per_epoch:
             raise ValueError(
-                f"--micro-batches must be at most {self.batches_per_epoch}, the number of batches of the data, not "
+                f"--micro-batches must be at most {self.batches_per_epoch}, the number of batches in the data, not "
                 f"{config.micro_batches}"
             )
         self.model = self.setup.model.to(process.device)
@@ -99,7 +99,7 @@ class Trainer:
             if self.process.rank == 0:
                 self._finish()
         except OSError as error:
-            raise OSError(f"{error}: the run continues from its last checkpoint") from error
+            raise OSError(f"{error}: training will continue from the last checkpoint") from error
 
     def _take_steps(self) -> None:
         saved = time.monotonic()
@@ -120,10 +120,10 @@ class Trainer:
         """Take steps until the next log report is due.
 
         Args:
-            started: `time.monotonic()` minus the seconds trained so far, which excludes interruptions.
+            started: `time.monotonic()` at the start of training, shifted so that interruptions are not counted.
 
         Returns:
-            Mean loss per token, nats; norm of the last gradient; and tokens per second.
+            Mean loss in nats per token; norm of the last gradient; and tokens per second.
         """
         losses, tokens, began = 0.0, 0, time.monotonic()
         while True:
@@ -137,7 +137,7 @@ class Trainer:
         """Take one optimiser step.
 
         Returns:
-            Summed loss in nats over all processes, number of predicted tokens over all processes, and norm of the
+            The loss in nats, summed over the tokens of all processes; the number of these tokens; and the norm of the
             gradient.
 
         Raises:
@@ -238,7 +238,7 @@ class Trainer:
             if progress["fingerprints"][name] != fingerprint:
                 raise ValueError(
                     f"the run in {self.folder.path} was started with another {name}: prepare the original one again, "
-                    f"delete {STATE} there to start with this one, or use another folder"
+                    f"delete {STATE} there to start again with this one, or use another folder"
                 )
         # Configs saved by older versions have no "positions".
         began = {"positions": "", **progress["config"]}

@@ -19,8 +19,8 @@ class Coverage:
     Attributes:
         words: number of words in the text, including repetitions.
         whole: number of words that are a single token, including repetitions.
-        cut: those of the FREQUENT_WORDS most frequent words that are split with a single-letter token, most frequent
-            first, each with its tokens.
+        cut: those of the FREQUENT_WORDS most frequent words that are split so that a token is a single letter, most
+            frequent first, each with its tokens.
     """
 
     words: int
@@ -31,7 +31,7 @@ class Coverage:
         cut = ", ".join("|".join(tokens) for tokens in self.cut.values()) or "none"
         return (
             f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them a single token; of the "
-            f"{FREQUENT_WORDS} most frequent words, split with a single-letter token: {cut}"
+            f"{FREQUENT_WORDS} most frequent words, those split so that a token is a single letter: {cut}"
         )
 
 

@@ -64,8 +64,8 @@ def test_all_machines_resume_from_the_checkpoint_of_the_first_machine(folders):
 REFUSED = """
 from tests.unit.training.test_several_machines import TINY, TrainConfig, Trainer, refuses
 folder = Path(sys.argv[1])
-refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY | {"steps": 12}), process), "has another steps: start")
-refuses(lambda: Trainer(folder / "other", TrainConfig(**TINY), process), "another train.safetensors and another valid")
+refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY | {"steps": 12}), process), "differs in steps: start")
+refuses(lambda: Trainer(folder / "other", TrainConfig(**TINY), process), "differs in train.safetensors and in valid")
 refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY), process), "the learning curve .* cannot be continued")
 refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY), process), "was altered or damaged")
 """

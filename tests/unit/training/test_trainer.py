@@ -97,7 +97,7 @@ def test_run_started_from_a_model_has_its_weights(run, tmp_path_factory):
     expected = dict(load_checkpoint(run / "model").model.named_parameters())
     for name, parameter in again.model.named_parameters():
         assert torch.equal(parameter, expected[name]), name
-    with pytest.raises(ValueError, match="has another shape than the one to be trained"):
+    with pytest.raises(ValueError, match="differs in shape from the one to be trained"):
         trainer(other, start=run / "model", d_ff=32)
 
 
