@@ -27,7 +27,7 @@ def step_done(share: float) -> None:
 def cancellable(
     check: Callable[[], object] | None, progress: Callable[[float], object] | None = None
 ) -> Iterator[None]:
-    """Context manager that calls `check` after each step of every model run in the `with` block.
+    """Context manager that makes every model run in the `with` block call `check` after each step.
 
     New threads do not inherit the callbacks: a thread started in the block needs a `cancellable` block of its own.
 
@@ -39,7 +39,7 @@ def cancellable(
     a step
 
     Args:
-        check: function without arguments. An exception that it raises ends the model run; it may also block. None
+        check: function without arguments. The function may block, or raise an exception, which ends the model run. None
             disables cancellation, even if an outer block has set a check.
         progress: function that receives the completed fraction, 0 to 1, from model runs that report progress.
     """

@@ -18,7 +18,7 @@ MAX_SEED = 2**31 - 1
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """Parameters for choosing each next token. `method` ignores the parameters of the other methods.
+    """Parameters for choosing each next token. The chosen method ignores the parameters of the other methods.
 
     Attributes:
         method: "greedy" takes the most likely token; "beam" keeps the best `beam_size` hypotheses at every step;

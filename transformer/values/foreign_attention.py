@@ -29,14 +29,15 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
             - [L, H, rows, columns], or [L, B, H, rows, columns];
             - one layer [H, rows, columns];
             - a list of layers [B, H, rows, columns] or [H, rows, columns];
-            - the output of `generate`: a list of steps, each a list of layers [B, H, new rows, columns so far].
+            - the attentions that `generate` returns: a list of steps, each a list of layers
+              [B, H, new rows, columns so far].
         name: attention kind, for error messages.
         item: index of the text in the batch; None if the batch has one text.
         beam_indices: `beam_indices` as returned by `generate`, [B, steps] or [steps]: the batch row of the text's
             hypothesis at each step.
 
     Raises:
-        AttentionError: `attention` has none of these layouts.
+        AttentionError: `attention` has none of these layouts, or `item` does not select a text.
     """
     if isinstance(attention, (list, tuple)) and not attention:
         # A common mistake is to pass outputs[-1], which may be an empty tuple of cross-attentions.
@@ -68,7 +69,7 @@ class Side:
         name: "source" or "target".
         tokens, text, offsets: arguments of `tokens_of`.
         mask: 1 for each token and 0 for padding, [N] or [B, N], like a tokenizer's `attention_mask`; None if there is
-            no padding. Tokens beyond the end of the mask were written by `generate` and count as tokens.
+            no padding. Tokens beyond the end of the mask were written by `generate`, and none of them is padding.
         item: index of the text in the batch; None if the batch has one text.
     """
 
@@ -94,7 +95,7 @@ class Side:
     def text_and_tokens(self, count: int) -> tuple[str, tuple[Token, ...]]:
         """Return the text, and a `Token` for each of the `count` rows or columns that is not padding.
 
-        A target may have one more token than its attention has rows. This token, the last prediction, is included.
+        A target may have one more token than its attention has rows. The extra token, the last prediction, is included.
         """
         given = len(self.tokens)
         if given < count:
@@ -178,7 +179,7 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
         "target_text": target_text,
         "source_tokens": source_tokens,
         "target_tokens": target_tokens,
-        # If there is one more target token than rows, each row predicts the next token. Otherwise, predictions are
+        # If there is one more target token than rows, each row predicts the next token. Otherwise, the predictions are
         # unknown.
         "predicted_tokens": written[1:] if len(written) > len(target_tokens) else (),
         "complete": True,
@@ -200,15 +201,15 @@ def check_axes(weights: np.ndarray, kind: Kind) -> None:
     """Check that attention weights have the axes [L, H, rows, columns], as far as shape and values reveal them.
 
     Raises:
-        AttentionError: an axis is empty, or the axes seem to be in a different order.
+        AttentionError: an axis is empty, a map of self-attention is not square, or rows and columns seem to be swapped.
     """
     layer = list(weights.shape[1:])
     if not weights.size:
-        raise AttentionError(f"A layer of the {kind} attention is {layer}: pass at least one head and one token.")
+        raise AttentionError(f"A layer of the {kind} attention has shape {layer}: pass at least one head and token.")
     if kind != "cross" and layer[1] != layer[2]:
         raise AttentionError(
-            f"A layer of the {kind} attention is {layer}: pass [heads, rows, columns], with as many rows as columns. "
-            "Attention from one text to another is cross."
+            f"A layer of the {kind} attention has shape {layer}: pass [heads, rows, columns], with as many rows as "
+            "columns. Pass attention from one text to another as cross."
         )
     if _sum_to_one(weights, -2) and not _sum_to_one(weights, -1):
         raise AttentionError(
@@ -237,8 +238,9 @@ def check_rows(weights: np.ndarray, name: str) -> None:
         return
     rows = weights.sum(axis=-1)
     raise AttentionError(
-        f"{what} has rows that sum to between {rows.min():.3g} and {rows.max():.3g} instead of 1: call model.eval() "
-        "before the run, because dropout changes weights, and pass all columns, also padding, with the attention mask."
+        f"{what} has rows whose sums are between {rows.min():.3g} and {rows.max():.3g} instead of 1: call model.eval() "
+        "before the run, because dropout changes weights, and pass all columns, including padding, and the attention "
+        "mask."
     )
 
 
@@ -253,7 +255,7 @@ def _of_steps(steps: Sequence[Any], name: str, item: int | None, beam_indices: A
     done = 0
     for step, index in zip(steps, chosen, strict=False):
         layers = np.stack([_of_batch(_numbers(layer, name), name, index, beams=True) for layer in step])
-        # Without a key-value cache, each step recomputes all earlier rows, so only the new rows are kept.
+        # Without a key-value cache, each step recomputes all earlier rows, so keep only the new rows.
         parts.append(layers[..., done:, :] if layers.shape[-2] > done else layers)
         done += parts[-1].shape[-2]
     width = max(part.shape[-1] for part in parts)

@@ -14,7 +14,7 @@ Offsets = Sequence[Sequence[int] | None]
 def _spelling() -> dict[int, str]:
     """Return the character that byte-level BPE vocabularies use for each byte.
 
-    Bytes that are printable in Latin-1 use their Latin-1 character. Every other byte uses a character from U+0100 on,
+    Bytes that are printable in Latin-1 keep their Latin-1 character. Every other byte has a character from U+0100 on,
     so that tokens contain no white space.
     """
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -60,15 +60,16 @@ def tokens_of(
     ids: Sequence[int] | None = None,
     first: Role = "",
 ) -> tuple[str, tuple[Token, ...]]:
-    """Convert tokens from another tokenizer to the text and its `Token` objects.
+    """Convert tokens from another tokenizer to `Token` objects; return the text and these objects.
 
     Args:
         tokens: tokens as spelled in their vocabulary ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Token`
             objects. If no token has such a mark, each token counts as a word.
-        text: text that the offsets or the tokens' spans refer to; None builds the text from the tokens.
+        text: text that the offsets or the spans of `Token` objects refer to. If the text or the offsets are None, the
+            text is built from the strings.
         offsets: character span [start, end) of each token in the text, like `offset_mapping` from Hugging Face; an
             empty span for a special token.
-        roles: role of each token, "" for ordinary text; None to derive the roles from the spelling.
+        roles: role of each token, "" for ordinary text; None derives the roles from the spelling.
         ids: vocabulary id of each token; None sets all ids to -1 (unknown).
         first: role of the first token if that token is special, because a decoder's start symbol may be spelled like a
             padding or end symbol.

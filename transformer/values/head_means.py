@@ -1,4 +1,4 @@
-"""Mean output of each head over a set of sentences, for mean ablation; saved with the sentences' token ids."""
+"""Mean output of each head over a set of sentences, and the sentences' token ids; for mean and resample ablation."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class HeadMeans:
 
     @classmethod
     def load(cls, folder: Path) -> HeadMeans | None:
-        """Load the means from a model folder; None if the folder has no means.
+        """Load the means from a model folder; return None if the folder has no means.
 
         Raises:
             CheckpointError: the file is damaged.
@@ -85,7 +85,7 @@ class HeadMeans:
             return cls(metadata["model"], metadata["sentences"], outputs, pairs)
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
-                f"The file {folder / FILE} is damaged ({error}). Make it again with "
+                f"The file {folder / FILE} is damaged ({error}). Create it again with "
                 "`python -m transformer.analysis means`."
             ) from error
 
@@ -118,7 +118,7 @@ def _texts(ids: np.ndarray, lengths: np.ndarray) -> list[tuple[int, ...]]:
     """Split concatenated token ids into sentences.
 
     Raises:
-        ValueError: the ids and the lengths do not match.
+        ValueError: an array or a sentence is invalid, or the lengths do not add up to the number of ids.
     """
     if not (ids.dtype == lengths.dtype == np.int32 and ids.ndim == lengths.ndim == 1 and lengths.sum() == len(ids)):
         raise ValueError("the lengths of its sentences do not add up to the number of tokens")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Mode = Literal["zero", "mean", "uniform", "resample"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_GATE = 2.0
-# The sum of a given row may exceed 1 by this much, because of float32 rounding.
+# The sum of a row set by the user may exceed 1 by this much, because of float32 rounding.
 TOLERANCE = 1e-5
 
 Head = tuple[Kind, int, int]
@@ -40,13 +40,13 @@ class Interventions:
     >>> off = Interventions(gates={("cross", 0, 7): 0.0})
     >>> off == Interventions(gates={("cross", 0, 7): 0.0, ("encoder", 2, 0): 1.0})
     True
-    >>> look = Interventions(attention={("cross", 5, 2, 3): {4: 0.75}})  # the other cells share a quarter
+    >>> look = Interventions(attention={("cross", 5, 2, 3): {4: 0.75}})  # the other cells share the remaining 0.25
 
     Fields are normalised, so that equivalent interventions compare equal: mappings become sorted tuples of pairs, and
     gates of 1, which change nothing, are dropped.
 
     Attributes:
-        gates: fraction of each head to keep, 0 to 2, by (kind, layer, head). `mode` selects what replaces the rest.
+        gates: strength of each head, 0 to 2, by (kind, layer, head); 1 leaves the head as trained.
         mode: meaning of the gates. "zero" scales the head's output by the gate. "mean" scales the output's deviation
             from the head's mean output over a set of sentences (`values.head_means`). "uniform" interpolates between
             uniform weights over all visible tokens (gate 0) and the head's own weights (gate 1, the maximum).
@@ -55,11 +55,11 @@ class Interventions:
         attention: attention weights that replace the computed ones, by (kind, layer, head, row): a full row, or a
             mapping of columns to weights. If the weights sum to less than 1, the row's other cells share the remainder
             in proportion to their computed weights. A target row beyond the end of the translation is ignored.
-        hidden_source: positions of source tokens hidden from every token but themselves, in every layer.
-        hidden_target: positions of target tokens hidden from every token but themselves, in every layer.
+        hidden_source: positions of source tokens that are hidden from all other tokens, in every layer.
+        hidden_target: positions of target tokens that are hidden from all other target tokens, in every layer.
         decoder_mask: whether the decoder's self-attention hides later tokens. Decoding has no later tokens, so False
-            only affects the pass over the finished translation that records a trace.
-        positions: whether the positional encoding is added to the source and target embeddings.
+            affects only passes over a finished translation, such as the one that records a trace.
+        positions: whether the positional encoding is applied to the source and the target.
         seed, draw: random seed and draw number, which select the sentence and the positions for the mode "resample";
             see `draws_of`.
         patches: for each place to overwrite, the position in the other sentence that provides the vector
@@ -95,7 +95,7 @@ class Interventions:
         other = tuple(map(tuple, self.other)) if patches and self.other is not None else None
         hidden = {name: tuple(sorted(set(getattr(self, name)))) for name in ("hidden_source", "hidden_target")}
         if any(position < 0 for positions in hidden.values() for position in positions):
-            raise InterventionError("A position of a hidden token is negative: positions count from 0.")
+            raise InterventionError("The position of a hidden token is negative: positions count from 0.")
         most = 1.0 if self.mode == "uniform" else MAX_GATE
         for head, gate in gates:
             if not 0 <= gate <= most:
@@ -141,7 +141,7 @@ class Interventions:
         return not_hidden & np.tri(queries, keys, start, dtype=bool) if causal else not_hidden
 
     def not_hidden(self, kind: Kind, queries: int, keys: int, *, start: int = 0) -> np.ndarray:
-        """Return the mask of the hidden tokens, without the causal mask, bool [queries, keys].
+        """Return the part of the mask that hides tokens, without the causal mask, bool [queries, keys].
 
         The arguments are as in `visible`.
         """
@@ -150,7 +150,7 @@ class Interventions:
         return np.ones((queries, keys), dtype=bool) & (seen if kind == "cross" else seen | (key == query))
 
     def check(self, config: TransformerConfig, source_length: int) -> None:
-        """Check that every head, position and patch in the interventions exists in the model and the sentence.
+        """Check that the model and the source have every head, source position and patched place in the interventions.
 
         Args:
             config: model configuration.
@@ -180,7 +180,10 @@ class Interventions:
             self._check_patch(config, source_length, place, other)
 
     def encoder_part(self) -> Interventions:
-        """Return the interventions that affect the encoder. If these are equal, runs can share the encoder's output."""
+        """Return the interventions that affect the encoder.
+
+        Runs with the same source and the same encoder interventions can share the encoder's output.
+        """
         return Interventions(
             gates=tuple((head, gate) for head, gate in self.head_gates() if head[0] == "encoder"),
             mode=self.mode,
@@ -194,7 +197,7 @@ class Interventions:
         )
 
     def _check_patch(self, config: TransformerConfig, source_length: int, place: Place, other: int) -> None:
-        """Check that a patch's place and the other sentence's position exist, and that attention rows are equally long.
+        """Check that a patch's place and the position in the other sentence exist, and that attention rows fit.
 
         Raises:
             InterventionError: a check fails.
@@ -240,10 +243,10 @@ class Interventions:
 
 
 def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, ...]:
-    """Return the interventions to average over: `count` consecutive draws in the mode "resample", else one.
+    """Return the interventions to average over: `count` consecutive draws if a head is resampled, otherwise one.
 
-    Draw numbers start at `interventions.draw`. Draws with the same seed use different sentences until all sentences are
-    used.
+    Draw numbers start at `interventions.draw`. Draws with the same seed use different sentences until all sentences
+    have been used.
 
     Raises:
         InterventionError: `count` is less than 1 or more than MAX_DRAWS.

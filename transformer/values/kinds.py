@@ -1,4 +1,4 @@
-"""The three kinds of attention of an encoder-decoder Transformer, and its two stacks."""
+"""The three attention kinds and the two stacks in an encoder-decoder Transformer."""
 
 from typing import Literal, get_args
 

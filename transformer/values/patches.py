@@ -56,10 +56,10 @@ def is_residual(site: PatchSite) -> bool:
 
 
 def patch_name(place: Place, other: int | None = None) -> str:
-    """Return a patch's name, such as cross.outputs.4.8~10: site, layer, head and position, all 1-based.
+    """Return a patch's name, such as cross.outputs.4.8~10: site, layer, head and position.
 
-    encoder.residual.3~7~9 overwrites position 7 with the vector at position 9 of the other sentence. Residual-stream
-    depths are 0-based: 0 is the embedding.
+    Numbers are 1-based, except for the depth in the residual stream, which is 0 for the embedding. For example,
+    encoder.residual.3~7~9 overwrites position 7 with the vector at position 9 of the other sentence.
     """
     site, layer, head, position = place
     layer, numbers = layer + (not is_residual(site)), f".{head + 1}" if has_heads(site) else ""

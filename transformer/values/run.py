@@ -3,7 +3,7 @@
 A run is a frozen dataclass that contains the request's text, target, settings and interventions. Runs can therefore be
 cached, compared and sent to another process. `Runs.get` returns a run's result. `Runs` has three implementations:
 
-- the model itself (`running.translator.Translator`, `checkpoints.checkpoint.Checkpoint`);
+- a model in this process (`running.translator.Translator`, `checkpoints.checkpoint.Checkpoint`);
 - a client of a model in another process (`serving.client.RemoteTranslator`);
 - a cache in front of a model or client (`running.remembered_runs.RememberedRuns`, and the app's `CachedRuns`, which all
   sessions share).
@@ -65,7 +65,7 @@ class Run(Generic[Result]):
         raise NotImplementedError
 
     def states(self, result: Result) -> Mapping[str, Stated]:
-        """Return the named values of a result that saved experiments store and check; empty by default."""
+        """Return the values, by name, that saved experiments store from a result and later check; empty by default."""
         return {}
 
 

@@ -1,4 +1,4 @@
-"""Defines `Token`: a token's id, text, span and role, with a spelling that does not depend on the vocabulary."""
+"""Defines `Token`: a token's id, span and role, and its text in a spelling that all vocabularies share."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ Role = Literal["", "padding", "start", "end", "language", "symbol", "unknown", "
 
 @dataclass(frozen=True)
 class Token:
-    """One token at one position of a text.
+    """One token at one position in a text.
 
     Attributes:
         id: id in the vocabulary.
@@ -28,5 +28,5 @@ class Token:
 
     @property
     def special(self) -> bool:
-        """Whether the token represents no text or audio, like padding, start and end symbols, and language codes."""
+        """Whether the token is neither text nor audio, but padding, a start or end symbol, or a language code."""
         return self.role not in ("", "unknown", "frame")

@@ -1,4 +1,4 @@
-"""Defines `Trace`: an immutable record of everything that a model computed for one text.
+"""Defines `Trace`: an immutable record of a model's computation for one text.
 
 Letters: L layers, H heads, S source tokens, T target tokens, D model width, K head width, C candidates.
 
@@ -8,7 +8,7 @@ The arrays:
 - decoder [L, H, T, T]: masked self-attention weights.
 - cross [L, H, T, S]: cross-attention weights; rows are the target, columns the source.
 - encoder_mask [S, S]: bool mask for `encoder`, True if the query can see the key; shared by all layers and heads.
-- decoder_mask [T, T]: bool mask for `decoder`; all True if an intervention switched the decoder mask off.
+- decoder_mask [T, T]: bool mask for `decoder`; causal, unless an intervention switched the decoder mask off.
 - cross_mask [T, S]: bool mask for `cross`.
 - log_probs [T]: log-probability of each predicted token, nats.
 - entropy [T]: entropy of each predicted distribution over the whole vocabulary, nats.
@@ -19,15 +19,15 @@ The details, returned by `Trace.detail`, `Trace.residual` and `Trace.feed_forwar
 `decoder` or `cross`. The shapes below are for `cross`. For `encoder`, both T and S are the number of source tokens; for
 `decoder`, both are the number of target tokens.
 
-- KIND_scores [L, H, T, S]: queries times keys divided by sqrt(K), before masking.
+- KIND_scores [L, H, T, S]: queries times keys divided by sqrt(K), with position biases, before masking.
 - KIND_queries [L, H, T, K].
 - KIND_keys [L, H, S, K].
 - KIND_values [L, H, S, K].
-- KIND_outputs [L, H, T, K]: each head's weighted sum of values, times its gate, before the output projection.
+- KIND_outputs [L, H, T, K]: each head's weighted sum of values, after any intervention, before the output projection.
 - encoder_residual [2L + 1, S, D]: the encoder's residual stream: the embeddings, then the sum after every sub-layer.
 - decoder_residual [3L + 1, T, D]: the decoder's residual stream; [2L + 1, T, D] for a language model.
-- encoder_feed_forward [L, S, D]: outputs of the encoder's feed-forward networks; files of older versions lack them.
-- decoder_feed_forward [L, T, D]: outputs of the decoder's feed-forward networks.
+- encoder_feed_forward [L, S, D]: outputs of the encoder's feed-forward networks.
+- decoder_feed_forward [L, T, D]: outputs of the decoder's feed-forward networks. Files of older versions lack both.
 """
 
 from __future__ import annotations
@@ -311,7 +311,7 @@ class Trace:
         """Return keyword arguments for BertViz's `model_view` and `head_view` (Vig 2019).
 
         Attention weights are lists of float32 tensors [1, H, rows, columns], one per layer, as returned by Hugging Face
-        models. Tokens are given as `Token.text`. A model with one stack has `attention` and `tokens`.
+        models. Tokens are given as `Token.text`. A model with one stack yields `attention` and `tokens`.
         """
         # Imported here, so that reading a trace does not require torch.
         import torch

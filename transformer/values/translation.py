@@ -29,14 +29,14 @@ class BeamNode:
     """A node in a beam search tree: a hypothesis extended by one token.
 
     Attributes:
-        parent: index of the extended hypothesis's node; None at the first step.
+        parent: index of the node that this node extends; None at the first step.
         step: 0-based step that predicted the token.
-        row: index of the extended hypothesis among the step's N hypotheses.
+        row: index, among the step's N hypotheses, of the hypothesis that this node extends.
         token: id of the added token.
         log_prob: log-probability of the added token, nats.
         rank: rank of the added token in the predicted distribution; 1 is the most likely.
         score: sum of the log-probabilities of all tokens so far, nats. The `generate` settings of an imported model
-            may modify these values.
+            may modify these log-probabilities.
         penalised: score divided by the length penalty.
         place: 0-based rank by score among all nodes of the step.
         fate: what the search did with the hypothesis.

@@ -1,6 +1,6 @@
 """A model's parameters as numpy arrays, with attention projections split by head, as in the literature.
 
-Letters: H heads, D model width, K head width, F feed-forward width, V vocabulary.
+Letters: H heads, D model width, K head width.
 """
 
 from collections.abc import Mapping
