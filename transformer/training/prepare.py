@@ -168,7 +168,7 @@ def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> t
     pairs = [pair for path in data for pair in read_pairs(path)]
     pair_count, validation_pairs = len(pairs), read_pairs(validation)
     pairs = without_held_out(pairs, [*validation_pairs, *(pair for path in held_out for pair in read_pairs(path))])
-    log.info("%d training pairs; %d others left out because they are held out", len(pairs), pair_count - len(pairs))
+    log.info("%d training pairs, %d left out because they are held out", len(pairs), pair_count - len(pairs))
     if not pairs:
         raise ValueError("every training pair is also held out: pass other files to --data")
     return pairs, validation_pairs

@@ -205,10 +205,12 @@ def check_axes(weights: np.ndarray, kind: Kind) -> None:
     """
     layer = list(weights.shape[1:])
     if not weights.size:
-        raise AttentionError(f"A layer of the {kind} attention has shape {layer}: pass at least one head and token.")
+        raise AttentionError(
+            f"A layer of the {kind} attention has the shape {layer}: pass at least one head and one token."
+        )
     if kind != "cross" and layer[1] != layer[2]:
         raise AttentionError(
-            f"A layer of the {kind} attention has shape {layer}: pass [heads, rows, columns], with as many rows as "
+            f"A layer of the {kind} attention has the shape {layer}: pass [heads, rows, columns], with as many rows as "
             "columns. Pass attention from one text to another as cross."
         )
     if _sum_to_one(weights, -2) and not _sum_to_one(weights, -1):

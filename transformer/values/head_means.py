@@ -85,7 +85,7 @@ class HeadMeans:
             return cls(metadata["model"], metadata["sentences"], outputs, pairs)
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
-                f"The file {folder / FILE} is damaged ({error}). Create it again with "
+                f"The file {folder / FILE} is damaged ({error}). Make it again with "
                 "`python -m transformer.analysis means`."
             ) from error
 

@@ -55,7 +55,7 @@ def test_training_commands_lead_from_sentence_pairs_to_scores(tmp_path, tokenize
     with caplog.at_level(logging.INFO):
         done = run_main(main, "prepare", "--run", run, "--data", data, "--validation", held_out, "--from", given)
     assert done.returncode == 0, done.stderr
-    assert "39 pairs, 1 left out" in caplog.text
+    assert "39 training pairs, 1 left out" in caplog.text
     sizes = ("--d-model", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--batch-pieces", 256)
     # Training changes the memory settings of its process, so use a separate process.
     done = command("train", "--run", run, "--device", "cpu", *sizes, "--steps", 2, "--warmup", 1)
