@@ -241,7 +241,7 @@ def test_model_menu_names_the_languages_and_the_import_command():
 def test_page_suggests_an_installed_model_for_a_text_in_its_language():
     test = opened(text=EXAMPLES[0])
     assert "This looks like Arabic" in test.warning[0].value
-    assert "Arabic → English: choose ar\\-en in the menu" in test.warning[0].value
+    assert "For Arabic → English, choose ar\\-en in the menu" in test.warning[0].value
 
 
 def test_unknown_model_is_reported_and_replaced_by_the_shipped_model():
