@@ -35,8 +35,8 @@ def import_model(
     """Convert a Hugging Face translation model of a supported family to a model folder in this project's format.
 
     Args:
-        source: a folder, or a repository on the Hugging Face Hub, "owner/name", which is downloaded.
-        output: folder to write; a folder that exists must be empty.
+        source: the model's folder, or a repository to download from the Hugging Face Hub, "owner/name".
+        output: folder to write; must be empty if it exists.
         revision: revision of the repository; None for the newest.
         allow_pickle: whether to read pytorch_model.bin if there is no safetensors file.
         tie: as in `read_folder`.
@@ -91,14 +91,14 @@ def _locate(source: str, revision: str | None, pickle: bool) -> tuple[Path, str,
     folder, commit = hub.fetch(source, revision=revision, pickle=pickle)
     if not pickle and not any((folder / name).exists() for name in (WEIGHTS, INDEX)):
         raise CheckpointError(
-            f"{source} has no safetensors file. A copy is often in --revision refs/pr/1. --allow-pickle-weights reads "
-            f"the weights in {PICKLE}, a file that may contain code."
+            f"{source} has no safetensors file. Try --revision refs/pr/1, which often has one, or "
+            f"--allow-pickle-weights, which reads only the weights in {PICKLE}, a file that may contain code."
         )
     return folder, source, commit
 
 
 def _languages(model: ImportedModel, source: Language | None, target: Language | None) -> Languages | None:
-    """Return the given languages; a missing one is taken from the folder. None if neither language is known."""
+    """Return the source and target languages: the given ones, or else the folder's; None if neither is known."""
     if (source is None and target is None) or any(code.startswith("<<") for code in model.tokenizer.codes):
         return model.card.languages
     languages_of_card = model.card.languages or UNKNOWN
@@ -109,7 +109,7 @@ def _check(folder: Path) -> None:
     """Check that the written folder can be loaded and that the model's outputs are finite."""
     translation = Translator.load(folder, "cpu").trace("1")
     if not np.isfinite(translation.log_probs).all():
-        raise CheckpointError("The model's outputs are not finite: its weights overflow.")
+        raise CheckpointError("The model's outputs are not finite: its weights are too large.")
 
 
 def _card_facts(model: ImportedModel, name: str, commit: str) -> list[str]:
@@ -143,4 +143,6 @@ def card(model: ImportedModel, name: str, commit: str) -> str:
     if model.card.languages:
         title = f"{' → '.join(each.name for each in model.card.languages)}, imported"
     facts = "\n".join(f"- {fact}" for fact in _card_facts(model, name, commit))
-    return f"### {title}\n\n{facts}\n" + (f"\n#### Its own card\n\n{model.card.text}\n" if model.card.text else "")
+    return f"### {title}\n\n{facts}\n" + (
+        f"\n#### Original model card\n\n{model.card.text}\n" if model.card.text else ""
+    )

@@ -1,4 +1,4 @@
-"""Reads the languages, licence and README in a Hugging Face model folder."""
+"""Reads the languages, licence and README from a Hugging Face model folder."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from transformer.text.languages import Languages, is_code, language
 CARD = "README.md"
 OPUS_NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([A-Za-z_]+)-([A-Za-z_]+)$")
 HEAD = re.compile(r"\A---[ \t\r]*\n(.*?)\n---[ \t\r]*\n", re.DOTALL)
-# A licence name has at most 200 characters.
+# README.md is untrusted, so a licence name of more than 200 characters is ignored.
 LICENCE = re.compile(r"^license:(.{1,200})$", re.MULTILINE)
 
 
@@ -32,7 +32,7 @@ class ModelCard:
 
 
 def read_card(folder: HuggingFaceFolder, name: str) -> ModelCard:
-    """Read README.md and tokenizer_config.json in a folder; `name` is the model's name.
+    """Read a model's card from README.md, tokenizer_config.json and the model's name.
 
     Raises:
         CheckpointError: a file cannot be read.

@@ -32,8 +32,8 @@ from transformer.text.vocabulary import Vocabulary
 
 # Advice for models whose weights exist only as a pickle file.
 READ_PICKLE = "use --allow-pickle-weights, which reads only the weights"
-# Size limits, larger than all existing models. Without them, an invalid config.json could make the importer use up all
-# memory.
+# Limits for the sizes in config.json; published models of these families are smaller. Without limits, an invalid
+# config.json could make the importer use up all memory.
 MAX_SIZES = {
     "d_model": 8192,
     "encoder_layers": 64,
@@ -51,7 +51,7 @@ IMPOSSIBLE = -1e4
 
 @dataclass(frozen=True, eq=False)
 class ImportedModel:
-    """Contents of a Hugging Face folder in this project's format.
+    """Contents of a Hugging Face model folder, converted to this project's format.
 
     Attributes:
         config: model configuration.
@@ -83,11 +83,11 @@ def read_folder(
         folder: folder with config.json, the weights, and the tokenizer files.
         name: the model's name, which often contains the languages.
         allow_pickle: as in `HuggingFaceFolder.weights`.
-        tie: whether to replace an embedding that differs from the one that config.json ties it to. If False, such a
-            difference is an error.
+        tie: whether to use the first of several embeddings that config.json ties, but that differ in the weights file,
+            for all of them. If False, such a difference is an error.
         revisions: whether the user can request another revision; if so, error messages suggest one.
-        languages: source and target codes for texts without a language code, in a model with language tokens; None
-            means the folder's language.
+        languages: source and target languages of texts without a language code, in a model with language tokens, each
+            given by its code; None means the folder's language.
 
     Raises:
         CheckpointError: the model is unsupported, or a file is missing, damaged or inconsistent with another file.
@@ -152,7 +152,7 @@ def _read(
 def _remove_padding(
     config: TransformerConfig, weights: dict[str, Tensor], tokenizer: Vocabulary, notes: list[str]
 ) -> TransformerConfig:
-    """Remove embedding and output rows beyond the vocabulary, which only pad the matrices to a round size."""
+    """Remove the embedding and output rows without a token, which only pad the matrices to a round size."""
     sides = {"source": tokenizer.source_size, "target": tokenizer.size}
     left_out = {config.source_vocabulary - sides["source"], config.target_vocabulary - sides["target"]} - {0}
     for name, side in (
@@ -164,7 +164,7 @@ def _remove_padding(
         if name in weights and len(weights[name]) > sides[side]:
             weights[name] = weights[name][: sides[side]].clone()
     if left_out:
-        notes.append(f"{max(left_out):,} embedding rows belong to no token and are left out.")
+        notes.append(f"Embedding rows that belong to no token and were left out: {max(left_out):,}.")
     return replace(config, source_vocabulary=sides["source"], target_vocabulary=sides["target"])
 
 

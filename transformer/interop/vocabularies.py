@@ -21,7 +21,7 @@ from transformer.text.vocabulary import Vocabulary, target_codes
 
 # Special symbols of a tokenizer, with their usual text.
 SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
-# Decoding settings, which generation_config.json contains if that file exists.
+# Decoding settings, for which generation_config.json has priority over config.json.
 DECODING_SETTINGS = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
 # Maximum number of tokens or language codes listed in a message; a folder may have thousands.
 MAX_LISTED = 5
@@ -45,7 +45,7 @@ class _Settings:
     def ids(self, key: str) -> Sequence[int]:
         """Return the ids under a key.
 
-        For decoding settings, generation_config.json has priority over config.json; for other settings, the reverse.
+        For DECODING_SETTINGS, generation_config.json has priority over config.json; for other keys, the reverse.
         """
         return self._ids(key, self._places if key in DECODING_SETTINGS else self._places[::-1])
 
@@ -79,8 +79,9 @@ def read_vocabulary(
         folder: model folder.
         family: family of the model.
         settings, generation: contents of config.json and generation_config.json.
-        rows: numbers of rows in the source embedding and the target embedding.
-        languages: source and target codes for texts without a language code; None means the folder's language.
+        rows: numbers of rows in the source and target embeddings.
+        languages: codes of the source and target languages of texts without a language code; None means the folder's
+            language.
         notes: list to which the importer's decisions are appended, one sentence each.
 
     Returns:
@@ -98,14 +99,14 @@ def read_vocabulary(
             shown = ONE_FILE if ONE_FILE in files else name
             raise ValueError(
                 f"{shown} has {len(ids):,} tokens, but {CONFIG} says {most:,}; if tokens were added, resize the "
-                "model's embeddings and save it again"
+                "model's embeddings and save the model again"
             )
     texts, given = {**SYMBOL_TEXTS, **named_symbols(tokenizing)}, _Settings(settings, generation, len(target))
 
     def symbol(name: str) -> int:
-        """Return a special symbol's id from the settings, or else the id of the symbol's usual text.
+        """Return a special symbol's id from the settings, or else the id of the symbol's text.
 
-        If the settings do not state the id, it must be the same in the source and target vocabularies.
+        If the settings do not state the id, the id must be the same in the source and target vocabularies.
         """
         text = texts[name]
         number = (given.ids(f"{name}_id") or [source.get(text)])[0]
@@ -118,7 +119,7 @@ def read_vocabulary(
     end = source.get(texts["eos_token"], symbol("eos_token"))
     if ends and end not in ends:
         raise ValueError(
-            f"eos_token_id is {ends[0]}, but its tokenizer ends a text with {texts['eos_token']}, which has the "
+            f"eos_token_id is {ends[0]}, but the tokenizer ends a text with {texts['eos_token']}, which has the "
             f"id {end}; both must be the same symbol"
         )
     start = (given.ids("decoder_start_token_id") or given.ids("bos_token_id") or [pad])[0]
@@ -159,7 +160,7 @@ def _languages(
         wanted: codes of the source and target languages; None means the language in the settings.
 
     Raises:
-        ValueError: a language has no token, or no language is given.
+        ValueError: a language is unknown, or does not match exactly one language token.
     """
     by_id = {number: code for code, number in codes.items()}
     written = by_id.get(start if start is not None else next(iter(forced), -1))
@@ -181,17 +182,17 @@ def _languages(
         found += matching
     last = tokenizing.get("legacy_behaviour") is True or tokenizing.get("tokenizer_class") in CODE_LAST
     fields: dict[str, Any] = {"languages": dict(codes), "source": found[0], "code_last": last}
-    # A model with a language token as start symbol writes only that language.
+    # If the start symbol is a language token, the model writes only in that language.
     more = {"target": found[1]} if start is None else {"start": codes[found[1]]}
     return {**fields, **more}, Languages(language(found[0]), language(found[1]))
 
 
 class _Files(NamedTuple):
-    """Files of a tokenizer.
+    """A tokenizer's files, and the tokens that they contain.
 
     Attributes:
         files: contents of this project's vocabulary files, by file name.
-        source, target: token ids on each side, by text.
+        source, target: ids of the source tokens and of the target tokens, by text.
         special: texts of special tokens, some of which may be language tokens.
         byte_level: whether the tokenizer is byte-level.
     """
@@ -267,14 +268,14 @@ def _additional(folder: HuggingFaceFolder, tokenizing: Mapping[str, Any]) -> lis
 
 
 def _ids_by_token(model: bytes, family: Family) -> dict[str, int]:
-    """Assign ids to all tokens: first the family's special tokens, then those of the SentencePiece model."""
+    """Assign ids to all tokens: first the family's special tokens, then the other tokens of the SentencePiece model."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     tokens = [processor.id_to_piece(number) for number in range(family.replaced, processor.get_piece_size())]
     return {text: number for number, text in enumerate(dict.fromkeys((*family.before, *tokens)))}
 
 
 def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:
-    """Add to vocab.json the tokens listed in other files of the folder, if the model has embedding rows for them."""
+    """Return vocab.json, extended by the tokens in other files for which the model has embedding rows."""
     ids = read_ids(content, IDS)
     more = {token.content: number for number, token in sorted(added.items()) if len(ids) <= number < rows}
     if not more:

@@ -16,8 +16,8 @@ POSITION_TOLERANCE = 1e-6
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 POSITIONS = {side: f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")}
-# Module names within a layer, in this project and in Hugging Face. In
-# this project, one matrix holds the query, key and value projections.
+# Hugging Face's module name within a layer, by this project's name. One matrix
+# of this project holds the query, key and value projections.
 ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 NORMS = {
     "self_attention_residual.norm": "self_attn_layer_norm",
@@ -57,7 +57,7 @@ def embeddings(
                         f"{there[0]} and {name} differ, but {CONFIG} says that they are the same; {mended}use the "
                         "first for both with --tie"
                     )
-                notes.append(f"{name} was left out, because {CONFIG} ties it to {there[0]}, but they differ.")
+                notes.append(f"{name} was replaced by {there[0]}: {CONFIG} ties the two, but they differ.")
                 tables[name] = tables[there[0]]
         if there:
             tables |= dict.fromkeys(group, tables[there[0]])
@@ -75,17 +75,17 @@ def embeddings(
         return {"source_embedding.weight": source}, "all"
     weights["source_embedding.weight"] = source
     if torch.equal(target, output):
-        notes.append("The output layer is the target embedding.")
+        notes.append("Target embedding and output layer are one matrix.")
         return weights, "target"
     notes.append("Source embedding, target embedding and output layer are three matrices.")
     return {**weights, "generator.weight": output}, "none"
 
 
 def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int, notes: list[str]) -> dict[str, Tensor]:
-    """Return the model's position tables if they differ from the sinusoidal formula, otherwise an empty dict.
+    """Return the model's position tables, or an empty dict if this project's sinusoidal formula can replace them.
 
     Args:
-        tensors: tensors in the weights file; the position tables are removed.
+        tensors: tensors in the weights file, from which the position tables are removed.
         family: family of the model.
         most, width: number of positions, and number of values per position.
         notes: list to which the importer's decisions are appended.
@@ -122,7 +122,11 @@ def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int,
 
 
 def layers(tensors: dict[str, Tensor], config: TransformerConfig) -> dict[str, Tensor]:
-    """Remove the weights of all layers and surrounding norms from `tensors`; return them by this project's names."""
+    """Remove from `tensors` the weights of all layers and of the norms before and after all layers.
+
+    Returns:
+        The removed weights, by this project's names.
+    """
     weights = {}
     for stack, side, count in (
         ("encoder", "source", config.encoder_layers),

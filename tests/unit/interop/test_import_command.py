@@ -193,7 +193,7 @@ DAMAGE = {
     "an end that is no number": (searching(eos_token_id=[0, None]), "eos_token_id in generation_config.json must be"),
     "an end that is not the tokenizer's": (
         searching(eos_token_id=7),
-        "eos_token_id is 7, but its tokenizer ends a text with </s>, which has the id 0",
+        "eos_token_id is 7, but the tokenizer ends a text with </s>, which has the id 0",
     ),
     "text for a flag": (settings(scale_embedding="yes"), "scale_embedding in config.json must be true or false"),
     "more tokens": (settings(vocab_size=5), "tokens, but config.json says 5; if tokens were added, resize"),
