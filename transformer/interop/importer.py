@@ -143,6 +143,4 @@ def card(model: ImportedModel, name: str, commit: str) -> str:
     if model.card.languages:
         title = f"{' → '.join(each.name for each in model.card.languages)}, imported"
     facts = "\n".join(f"- {fact}" for fact in _card_facts(model, name, commit))
-    return f"### {title}\n\n{facts}\n" + (
-        f"\n#### Original model card\n\n{model.card.text}\n" if model.card.text else ""
-    )
+    return f"### {title}\n\n{facts}\n" + (f"\n#### Original card\n\n{model.card.text}\n" if model.card.text else "")

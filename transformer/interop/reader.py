@@ -83,8 +83,8 @@ def read_folder(
         folder: folder with config.json, the weights, and the tokenizer files.
         name: the model's name, which often contains the languages.
         allow_pickle: as in `HuggingFaceFolder.weights`.
-        tie: whether to use the first of several embeddings that config.json ties, but that differ in the weights file,
-            for all of them. If False, such a difference is an error.
+        tie: if True, embeddings that config.json ties, but that differ in the weights file, are all replaced by the
+            first of them. If False, such a difference is an error.
         revisions: whether the user can request another revision; if so, error messages suggest one.
         languages: source and target languages of texts without a language code, in a model with language tokens, each
             given by its code; None means the folder's language.

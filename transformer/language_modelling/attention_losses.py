@@ -1,4 +1,4 @@
-"""Held-out losses of language models that differ only in attention type (full, local or compressed)."""
+"""Held-out losses of language models that differ only in seed and attention type (full, local, compressed)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -39,7 +39,7 @@ class AttentionMap:
 
     @property
     def cells(self) -> int:
-        """Number of weights that one head computes, including masked ones."""
+        """Number of attention weights that one head computes, including masked ones."""
         return cell_count(self.config, len(self.tokens))
 
 
@@ -49,11 +49,11 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
     Args:
         model: model in evaluation mode.
         tokenizer: the model's tokenizer.
-        text: text to read, at least one character.
+        text: text to read; must not be blank.
         most: maximum number of tokens in a map.
 
     Raises:
-        TextError: the text is empty, or has more tokens than `most`.
+        TextError: the text is blank, or has more than `most` tokens.
         DeviceError: the device ran out of memory, or does not respond.
     """
     tokens = tokenizer.encode(replace_surrogates(text), end=False)

@@ -36,7 +36,7 @@ class Bigrams:
         self._single /= self._single.sum()
 
     def unigram_log_prob(self, text: Sequence[int]) -> float:
-        """Return a text's log-probability in nats if tokens were independent."""
+        """Return the log-probability in nats that a text would have if its tokens were independent."""
         return float(np.log(self._single[list(text)]).sum())
 
     def log_prob(self, text: Sequence[int]) -> float:

@@ -50,8 +50,8 @@ def continue_text(
         room = positions - len(beginning)
         if room < 1:
             raise TextError(
-                f"The beginning has {len(beginning):,} tokens, but this model has learned {positions:,} positions: "
-                "shorten the beginning."
+                f"The beginning has {len(beginning):,} tokens, which leave none of this model's {positions:,} learned "
+                "positions free: shorten the beginning."
             )
         limit = min(limit, room)
     with torch.inference_mode():
@@ -71,8 +71,8 @@ def continue_text(
 def start_after(model: Transformer, beginning: Tensor) -> DecoderCache:
     """Return the cache for continuing B texts with the given beginnings, ids [B, T] including the start symbol.
 
-    The cache covers each beginning except its last token, which the first decoding step reads. Not for runs that need
-    gradients.
+    The cache covers each beginning except its last token, which the first decoding step reads. Do not use this
+    cache for runs that need gradients.
     """
     cache = model.start_cache()
     if beginning.shape[1] > 1:

@@ -15,7 +15,7 @@ LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 # Bytes per number in weights, keys and values, which are float32.
 NUMBER_BYTES = 4
 # Minimum text length, in tokens, for fitting how costs grow with
-# length. In shorter texts, most time is spent outside attention.
+# length. With shorter texts, most time is spent outside attention.
 MIN_FITTED_LENGTH = 512
 
 
@@ -86,14 +86,14 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
 
 
 def slopes(costs: Sequence[Cost], quantity: str, *, first: int = MIN_FITTED_LENGTH) -> Mapping[Attention, float]:
-    """Return, for each attention type, the exponent with which a cost grows with text length.
+    """Return, by attention type, the exponent k of a cost that grows as T^k with text length T.
 
-    Attention types with fewer than two measured lengths are omitted.
+    Attention types that were measured at fewer than two of these lengths are omitted.
 
     Args:
         costs: measured costs.
         quantity: name of the `Cost` field to fit.
-        first: minimum text length.
+        first: minimum length of the texts to which k is fitted, in tokens.
     """
     slope_of = {}
     for attention in ATTENTIONS:

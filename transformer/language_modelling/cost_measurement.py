@@ -44,8 +44,8 @@ def measurements(
     """Measure and yield the cost of each attention type at each length, shortest length first.
 
     Lengths that would exceed the memory or time limits are skipped. The measured model stores its attention weights,
-    which displaying a map and training on a CPU require. A fused kernel would compute the same number of weights
-    without storing them (Dao et al. 2022, "FlashAttention").
+    as is necessary for displaying a map and for training on a CPU. A fused kernel would compute the same number of
+    weights without storing them (Dao et al. 2022, "FlashAttention").
 
     Args:
         lengths: numbers of tokens, each twice the previous one.
@@ -69,9 +69,9 @@ def peak_bytes(config: TransformerConfig, length: int) -> int:
 
 
 def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
-    """Measure a forward pass over random tokens: bytes of attention weights, keys and values, and the duration.
+    """Measure one head's bytes of attention weights, keys and values, and the duration of a pass over random tokens.
 
-    The result is the shortest of several durations, because other processes disturbed that pass least.
+    The duration is that of the fastest timed pass, which other processes disturbed least.
 
     Args:
         model: model in evaluation mode.

@@ -17,10 +17,10 @@ BATCH_SIZE = 64
 
 @dataclass(frozen=True)
 class TextLikelihood:
-    """How well texts were predicted. Each text is read separately and scored without its end symbol (`score_text`).
+    """How well texts were predicted. Each text is read separately and scored without an end symbol, as in `score_text`.
 
     Attributes:
-        texts, tokens, words, bytes: numbers of texts, tokens, words between white space, and UTF-8 bytes.
+        texts, tokens, words, bytes: numbers of texts, tokens, words separated by white space, and UTF-8 bytes.
         log_prob: total log-probability of all texts, nats.
     """
 
@@ -64,7 +64,7 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> TextLikelihood:
     """Measure how well a language model predicts texts.
 
     Raises:
-        TextError: there are no texts, or a text has more tokens than the model has positions.
+        TextError: there are no texts, or a text has no tokens or more tokens than the model has learned positions.
     """
     return _prediction(loaded, texts, lambda encoded: float(text_log_probs(loaded, encoded).sum()))
 
@@ -92,7 +92,7 @@ def evaluate_baselines(
 
 
 def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> np.ndarray:
-    """Return the log-probability in nats of each text, given as token ids, float64 [N].
+    """Return the log-probability in nats of each of N texts, float64 [N]; `encoded` contains each text's token ids.
 
     Texts of similar length are read in one batch.
     """

@@ -15,10 +15,10 @@ from transformer.model.devices import device_errors_explained
 from transformer.model.transformer import Transformer
 
 PATTERNS, LENGTH, SEED = 8, 25, 0
-# Minimum score, a share of a head's attention, at which the head gets a name. Clark et al. 2019 (section 3.1) require
-# more than half for previous-token heads; Olsson et al. give no threshold.
+# A head gets a name if its score, a fraction of its attention, is above this threshold. Clark et al. 2019 (section 3.1)
+# also require more than half for previous-token heads; Olsson et al. give no threshold.
 THRESHOLD = 0.5
-# Head name for each score. A head gets the name if the score is above THRESHOLD.
+# For each score, the name of a head whose score is above THRESHOLD.
 NAMES = {"previous": "previous token", "induction": "induction", "duplicate": "same token before"}
 
 
@@ -28,8 +28,8 @@ class HeadScores:
 
     Attributes:
         previous: attention to the token before the query.
-        induction: attention to the token after an earlier occurrence of the query's token; prefix matching in Olsson et
-            al.
+        induction: attention to the token after an earlier occurrence of the query's token; called prefix matching by
+            Olsson et al.
         duplicate: attention to the earlier occurrence of the query's token.
     """
 
@@ -48,13 +48,12 @@ def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = L
         seed: random seed of the patterns.
 
     Raises:
-        ValueError: the vocabulary has too few tokens for a pattern, or a key represents several tokens.
+        ValueError: the vocabulary has too few tokens for a pattern, or each key of the model represents several tokens.
         DeviceError: the device ran out of memory, or does not respond.
     """
     if model.config.attention == "compressed":
-        raise ValueError("the scores need single tokens as keys, but this model compresses several tokens to one key")
+        raise ValueError("the scores need single tokens as keys, but this model compresses several tokens into one key")
     symbols = model.symbols
-    # Use only tokens of ordinary text in a pattern.
     ordinary = torch.tensor([token for token in range(model.config.target_vocabulary) if not symbols.role(token)])
     if len(ordinary) < length:
         raise ValueError(f"a pattern has {length} different tokens, but the vocabulary has only {len(ordinary)}")
@@ -100,7 +99,7 @@ def earlier_occurrences(tokens: Sequence[int]) -> tuple[tuple[int, ...], ...]:
 def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
     """Compute head scores from the attention on any text; `induction` and `duplicate` are NaN if no token repeats.
 
-    Scores for induction and duplicates are averaged over positions whose token occurred earlier in the text.
+    `induction` and `duplicate` are averaged over the positions whose token occurred earlier in the text.
 
     Args:
         weights: attention weights, [L, H, T, T].

@@ -1,4 +1,4 @@
-"""Run types (requests) that a language model answers."""
+"""Runs of a language model: continuing, rereading and scoring texts, and measuring heads."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +59,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
 
 @dataclass(frozen=True)
 class UnmaskedRun(Run[Trace]):
-    """Traces the model on a continued text without the causal mask."""
+    """Traces the model while it reads a text and its continuation without the causal mask."""
 
     continued: TextContinuationRun
 

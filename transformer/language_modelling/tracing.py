@@ -71,7 +71,7 @@ def trace_continuation(
     Raises:
         TextError: the text is too long.
         DeviceError: the device ran out of memory.
-        ValueError: the vocabulary has no such token.
+        ValueError: a given id is not in the vocabulary, or every token is suppressed.
 
     Returns:
         Continuation, trace, ranks and logit lens. The trace covers the text and the continuation; ranks and logit lens
@@ -130,7 +130,7 @@ def trace_reading(
         interventions: interventions to run the model with. Hidden source tokens and the modes "mean" and "resample" are
             not supported.
         hooks: functions that read and change values of the model, by site (docs/hooks.md).
-        record: recorder to use instead of one that records details. The trace has only the details that it records.
+        record: recorder to use instead of one that records details. The trace has only the details in `record`.
 
     Raises:
         TextError: the text is empty or too long.
