@@ -88,7 +88,7 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
 def slopes(costs: Sequence[Cost], quantity: str, *, first: int = MIN_FITTED_LENGTH) -> Mapping[Attention, float]:
     """Return, by attention type, the exponent k of a cost that grows as T^k with text length T.
 
-    Attention types that were measured at fewer than two of these lengths are omitted.
+    An attention type is omitted if fewer than two of its measured lengths are at least `first`.
 
     Args:
         costs: measured costs.

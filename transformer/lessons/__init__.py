@@ -1,1 +1,1 @@
-"""Lessons: files of steps whose texts quote values measured on the loaded model. This package does not need torch."""
+"""Lessons: files of steps whose texts quote values measured on the loaded model."""

@@ -1,4 +1,4 @@
-"""Entry point for `python -m transformer.lessons`."""
+"""Entry point of `python -m transformer.lessons`."""
 
 from transformer.commands.lessons import main
 

@@ -99,7 +99,7 @@ def test_claim_computes_the_softmax_of_two_scores():
         (
             "asymmetry",
             {"kind": "cross", "head": "end", "one": "I", "other": "dream"},
-            "only in the encoder, not in cross",
+            "only in encoder attention, not in cross",
         ),
         ("job", {"kind": "cross", "job": "next"}, "have no metric 'next'"),
         ("likeliest", {"step": 99}, "no step 99"),
@@ -109,7 +109,7 @@ def test_claim_computes_the_softmax_of_two_scores():
         ("weight_against_norm", {"kind": "encoder", "job": "next"}, "must be 'end' or 'start'"),
         ("loss_at_start", {"vocabulary": -5}, "vocabulary is -5: give at least 1 token"),
         ("learned_early", {"share": 2}, "between 0 and 1"),
-        ("heads_removed", {"count": 0}, "count must be 1 to 72, half of the heads, not 0"),
+        ("heads_removed", {"count": 0}, "count must be 1 to 72 (half of the heads), not 0"),
         ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is not a job of a head; the jobs are: "),
     ],
 )

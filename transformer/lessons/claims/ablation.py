@@ -65,7 +65,7 @@ def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding
 
 @claim("count", "heads", "share", "before", "least", "most")
 def heads_removed(evidence: Evidence, count: int) -> Finding:
-    """Removing unimportant heads leaves the translation unchanged; removing equally many important heads changes it."""
+    """Removing some unimportant heads leaves the translation unchanged; removing as many important heads changes it."""
     before, least, most = removed_translations(evidence, count)
     heads = len(all_heads(evidence.runs.config))
     return finding(
@@ -81,11 +81,11 @@ def check_count(evidence: Evidence, count: int) -> None:
     """
     half = len(all_heads(evidence.runs.config)) // 2
     if not 1 <= count <= half:
-        raise LessonError(f"count must be 1 to {half}, half of the heads, not {count}")
+        raise LessonError(f"count must be 1 to {half} (half of the heads), not {count}")
 
 
 def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]:
-    """Return the translations with all heads, without the least important and without the most important heads.
+    """Return translations with all heads, without the `count` least important, and without the `count` most important.
 
     Raises:
         LessonError: `count` is below 1 or above half of the heads.

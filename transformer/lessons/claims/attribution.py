@@ -28,9 +28,9 @@ class WordComparison:
         probability: probability of the translated word, 0 to 1.
         looked_at: source word with the largest attention weight, averaged over all layers and heads.
         weight: attention weight of `looked_at`, 0 to 1.
-        cost: decrease of the translated word's log-probability when `looked_at` is hidden, nats.
-        needed: source word with the largest decrease when hidden (erasure).
-        needed_cost: decrease of the translated word's log-probability when `needed` is hidden, nats.
+        cost: decrease in the translated word's log-probability when `looked_at` is hidden, nats.
+        needed: source word that decreases this log-probability most when it is hidden (erasure).
+        needed_cost: decrease in the translated word's log-probability when `needed` is hidden, nats.
     """
 
     word: str
@@ -57,7 +57,7 @@ class SentenceComparison:
     Attributes:
         words: source words in sentence order; repeated words are numbered.
         weights: each word's attention weight, averaged over all layers, heads and steps, float64.
-        costs: decrease of the translation's log-probability when each word is hidden, nats, float64.
+        costs: for each word, decrease in the translation's log-probability when the word is hidden, nats, float64.
     """
 
     words: tuple[str, ...]

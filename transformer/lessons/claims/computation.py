@@ -1,4 +1,4 @@
-"""Claims about how an attention weight is computed, and about the vector that it adds to the output."""
+"""Claims about how attention computes its weights and outputs, and about word vectors before and after the encoder."""
 
 import math
 
@@ -81,8 +81,8 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
     Args:
         word: a word at the same position in both sentences.
         other: the other sentence.
-        hide, hide_other: words to hide in an additional measurement, in the lesson's sentence and in `other`; empty to
-            hide none.
+        hide, hide_other: word to hide in the lesson's sentence, and word to hide in `other`, for an additional
+            measurement; empty to hide none.
     """
     before, after, *hidden, alone = context_stages(evidence, word, other, hide, hide_other).values()
     return finding(
@@ -98,8 +98,8 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
 def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_other: str) -> dict[str, float]:
     """Return the cosine similarity between a word's vectors in two sentences, at each stage of the computation.
 
-    The stages are before the encoder, after the encoder, and after the encoder with hidden words. The hidden words are
-    first `hide` and `hide_other`, if given. In the last stage, every word is hidden from every other word.
+    The first two stages are before and after the encoder. If `hide` or `hide_other` is given, the next stage is after
+    the encoder with these words hidden. The last stage is after the encoder with every word hidden from all others.
     """
     sentences = evidence, evidence.for_sentence(other)
 
@@ -127,7 +127,7 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
 
 
 def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.ndarray], float]:
-    """Return the first components of a word's vector before the encoder in two sentences, and the vectors' cosine."""
+    """Return the first components of a word's vector before the encoder in two sentences, and the cosine similarity."""
     vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.for_sentence(other))]
     return [vector[:FIRST_NUMBERS] for vector in vectors], _cosine(*vectors)
 
@@ -145,10 +145,10 @@ def _positions(evidence: Evidence, word: str) -> tuple[int, ...]:
 
 @claim("weight", "norm", "layer", "head")
 def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """The head that looks most at a special token reads much less from it than the attention weight suggests.
+    """The head that looks most at a special token reads less from it than the attention weight suggests.
 
-    The amount is norm-based, as in Kobayashi et al. 2020: attention weight times the length of the vector that is added
-    to the output.
+    The amount read is norm-based, as in Kobayashi et al. 2020: the length of the vector that the token adds to the
+    output, as a share of the lengths of all such vectors.
     """
     if job not in ("end", "start"):
         raise LessonError(f"the job must be 'end' or 'start', not {quoted(job)}")
@@ -163,14 +163,14 @@ def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
 
 @claim("share", "rows")
 def largest_is_not_longest(evidence: Evidence, kind: Kind) -> Finding:
-    """In many rows, the position with the largest weight is not the position that adds the longest vector."""
+    """In over 5% of rows, the position with the largest weight is not the position that adds the longest vector."""
     shares = longest_elsewhere(evidence, kind)
     share, rows = float(shares.mean()), evidence.trace().mask(kind).shape[0]
     return finding(share > 0.05, share=share, rows=shares.size * rows)
 
 
 def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
-    """Return the fraction of rows whose most attended position does not add the longest vector, per head, [L, H]."""
+    """Return the fraction of rows whose most-attended position does not add the longest vector, per head, [L, H]."""
     trace, weights = evidence.trace(details=True), evidence.runs.weights()
     attention = trace.attention(kind)
     norms = [contributions(trace, weights, kind, layer).head_norms() for layer in range(attention.shape[0])]

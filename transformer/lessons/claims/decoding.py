@@ -101,7 +101,7 @@ def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Tr
 
 @claim("different", "warm", "count", "greedy", "temperature")
 def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
-    """Translations sampled at a low temperature differ less than those sampled at temperature 1."""
+    """Sampling at a low temperature produces fewer different translations than sampling at temperature 1."""
     cold = sampled(evidence, temperature, count, 1, count).values
     warm = sampled(evidence, 1.0, count, 1, count).values["different"]
     return finding(

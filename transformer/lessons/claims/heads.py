@@ -63,7 +63,7 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -> Finding:
     """One word looks at another word, which looks back much less."""
     if kind == "cross":
-        raise LessonError("two words look at each other only in the encoder, not in cross attention")
+        raise LessonError("two words look at each other only in encoder attention, not in cross-attention")
     at = evidence.head(kind, head)
     weights = evidence.view(kind).weights[at]
     first, second = evidence.column(kind, one), evidence.column(kind, other)
@@ -73,7 +73,7 @@ def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -
 
 @claim("weight", "other", "times", "more", "count", "layer", "head")
 def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
-    """In an encoder head, one word looks at another much more than average, and more than at a third word."""
+    """In an encoder head, one word looks at another more than twice as much as average, and more than at a third."""
     weights = evidence.view("encoder").weights
     at = evidence.head("encoder", f"{row} -> {column}")
     row_at = evidence.row("encoder", row, at)
@@ -92,7 +92,7 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
 
 @claim("share", "average", "layer", "head", "count")
 def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding:
-    """A head has a job: it spends at least `least` of its attention on this job, far more than the average head."""
+    """A head spends at least the share `least` of its attention on a job, far more than the average head."""
     shares = evidence.metric(kind, JOBS.get(job, job))
     at = evidence.head(kind, job)
     share, average = float(shares[at]), float(shares.mean())

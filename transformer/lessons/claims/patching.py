@@ -43,8 +43,8 @@ def minimal_pair(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
     Args:
         evidence: the lesson's sentence and the model.
         other: the other sentence.
-        step: 1-based step at which the token is predicted; 0 chooses the first step at which the two sentences prefer
-            different tokens.
+        step: 1-based step at which the token is predicted; 0 chooses the first step at which the model prefers
+            different tokens for the two sentences.
 
     Raises:
         LessonError: the translation has no such step.
@@ -55,7 +55,11 @@ def minimal_pair(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
 
 
 def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[float, float]:
-    """Measure the effects of patching the other sentence into the lesson's ("needed"), and vice versa ("enough").
+    """Measure the effects of patches between the runs on the two sentences, in both directions.
+
+    Returns:
+        Effect of patching the other sentence's activations into the lesson's run ("needed"), and effect of patching the
+        lesson's activations into the other run ("enough").
 
     Raises:
         LessonError: the two sentences have nearly equal logit differences at this step, so effects are undefined.
@@ -70,7 +74,7 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
 
 
 def effects_by_place(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
-    """Patch several parts of the model; return the two effects (needed, enough) of each part, by part name.
+    """Patch several parts of the model; return the two effects (needed, enough) of patching each part, by part name.
 
     Raises:
         LessonError: no token differs between the sentences, or their logit differences are nearly equal at this step.
@@ -134,7 +138,7 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
 
 @claim("all", "needed", "enough", "layer", "head", "count")
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
-    """All cross-attention heads together determine the choice, but no single one is needed or enough for half of it."""
+    """All cross-attention heads together determine the choice; no single head is needed or enough for half of it."""
     at = minimal_pair(evidence, other)
     effects, (layer, head) = effects_by_place(evidence, at), strongest_head(evidence, at)
     needed, enough = effects["the head with the largest effect"]

@@ -29,7 +29,7 @@ class CutPaths:
 
     Attributes:
         token, other: names of the token and of the runner-up.
-        names: names of the N components where the paths start, largest effect first.
+        names: names of the N components where the paths start, largest predicted effect first.
         predicted, measured: predicted and measured effects of cutting each path, [N].
         paths, biases: sum of all edges into the prediction, and sum of the prediction's biases.
     """
@@ -81,7 +81,7 @@ def cut_confirms(evidence: Evidence, step: int) -> Finding:
 
 @claim("name", "predicted", "measured", "count")
 def cut_surprises(evidence: Evidence, step: int) -> Finding:
-    """For some large direct path, cutting the path has an effect that differs from the prediction by more than half."""
+    """Cutting one of the large direct paths has an effect that differs by more than half from the predicted effect."""
     cut = cut_paths(evidence, step)
     off = abs(cut.measured - cut.predicted)
     at = int(off.argmax())

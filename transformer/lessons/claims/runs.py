@@ -19,7 +19,7 @@ PARTS: Mapping[str, Interventions] = {"positions": NO_POSITIONS, "mask": NO_MASK
 
 @claim("first", "second", "first_without", "second_without")
 def order_lost(evidence: Evidence, other: str) -> Finding:
-    """Two orders of the same words get different translations, but the same one without positional encodings."""
+    """Two orders of the same words are translated differently, but identically without positional encodings."""
     sentences = (evidence.sentence, other)
     first, second = (evidence.runs.get(TraceRun(text)).target_text for text in sentences)
     without = [evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in sentences]
@@ -67,7 +67,7 @@ def masked_cells(evidence: Evidence) -> Finding:
 
 @claim("weight", "count")
 def first_step(evidence: Evidence) -> Finding:
-    """At the first step, every head can only look at the start symbol, so the start symbol's weight is 1."""
+    """At the first step, every head can look only at the start symbol, so the start symbol's weight is 1."""
     weights = evidence.trace().decoder[:, :, 0, 0]
     return finding(bool(np.abs(weights - 1).max() < ROUNDING), weight=float(weights.min()), count=weights.size)
 
