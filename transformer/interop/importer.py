@@ -91,7 +91,7 @@ def _locate(source: str, revision: str | None, pickle: bool) -> tuple[Path, str,
     folder, commit = hub.fetch(source, revision=revision, pickle=pickle)
     if not pickle and not any((folder / name).exists() for name in (WEIGHTS, INDEX)):
         raise CheckpointError(
-            f"{source} has no safetensors file. Try --revision refs/pr/1, which often has one, or "
+            f"{source} has no safetensors file. Try --revision refs/pr/1, which often has one. Or add "
             f"--allow-pickle-weights, which reads only the weights in {PICKLE}, a file that may contain code."
         )
     return folder, source, commit

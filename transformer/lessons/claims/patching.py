@@ -58,8 +58,8 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
     """Measure the effects of patches between the runs on the two sentences, in both directions.
 
     Returns:
-        Effect of patching the other sentence's activations into the lesson's run ("needed"), and effect of patching the
-        lesson's activations into the other run ("enough").
+        needed: effect of patching the other sentence's activations into the run on the lesson's sentence.
+        enough: effect of patching in the opposite direction.
 
     Raises:
         LessonError: the two sentences have nearly equal logit differences at this step, so effects are undefined.
