@@ -110,8 +110,9 @@ def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
     test.number_input("architecture_heads").set_value(7).run()
     assert healthy(test, warned=True) and "256 is not a multiple of 7" in test.warning[0].value.replace("\\", "")
     test.number_input("architecture_heads").set_value(8)
-    test.selectbox("architecture_positions").set_value("none").run()
-    assert healthy(test) and "nothing to put beside" in texts(test)
+    for positions in ("none", "rotary", "alibi"):
+        test.selectbox("architecture_positions").set_value(positions).run()
+        assert healthy(test) and "nothing to put beside" in texts(test)
 
 
 def test_page_shows_no_curves_for_a_model_without_learned_positions():

@@ -16,6 +16,7 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.state.architecture_form import architecture_form
 from pages.ui.text.markup import markdown
 from transformer.analysis.replay.embedding import EmbeddedText, embedded_text
+from transformer.model.encodings import ENCODINGS
 from transformer.model.parameter_counts import concatenation_table
 
 
@@ -44,7 +45,8 @@ def show_addition(reading: Reading) -> None:
         "shared the target embedding needs its own matrix, because it reads 2D numbers."
     )
     config = architecture_form(reading.translator.config)
-    if config.positions == "none":
+    encoding = ENCODINGS[config.positions]
+    if not encoding.learned and encoding.table(1, config.d_model) is None:
         st.info("This configuration has no position vectors, so there is nothing to put beside the embeddings.")
         return
     rows = concatenation_table(config)
