@@ -15,7 +15,7 @@ def shared_state(
 ) -> TrainingState | None:
     """Return the state saved by the first process; None if the training run is new.
 
-    Only the first process saves its state. On any other machine, the run folder has no saved state, or an old one.
+    Only the first process saves its state. On another machine, the run folder may have no saved state, or an old one.
 
     Args:
         folder: run folder of this process.

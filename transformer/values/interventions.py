@@ -1,4 +1,4 @@
-"""Interventions: changes to a single model run that reveal what parts of the model do.
+"""Interventions: changes to a single model run that reveal what each part of the model does.
 
 Layers, heads and positions are 0-based, as in a trace's arrays. Target positions index `Trace.target_tokens`: 0 is the
 start symbol.
