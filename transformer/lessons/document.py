@@ -1,4 +1,4 @@
-"""Parses a lesson's TOML file into unchecked fields."""
+"""Parses a lesson's TOML document without checking the fields, except for the range of numbers."""
 
 import reprlib
 import tomllib
@@ -6,14 +6,15 @@ from typing import Any
 
 from transformer.errors import LessonError
 
-# Largest allowed magnitude of a number in a lesson. Python refuses to print integers with thousands of digits.
+# Largest absolute value of a number in a lesson. Without this limit, an error message could not quote a number with
+# thousands of digits, because Python refuses to print it.
 MAX_NUMBER = 1_000_000_000
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
 
 def quoted(value: object) -> str:
-    """Quote a value for an error message, shortened because a lesson file may contain very long texts."""
+    """Quote a value for an error message. Long values are shortened, because lesson files may contain long texts."""
     return _SHORT.repr(value)
 
 
@@ -21,7 +22,7 @@ def read_document(text: str) -> dict[str, Any]:
     """Parse a TOML document, and return its fields.
 
     Raises:
-        LessonError: the text is not TOML, or contains a number that is too large.
+        LessonError: the text is not TOML, or contains a number that is not between -MAX_NUMBER and MAX_NUMBER.
     """
     try:
         document = tomllib.loads(text)

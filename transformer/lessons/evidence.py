@@ -1,6 +1,7 @@
 """Evidence for a lesson's claims: model runs on a sentence, and the words and heads that the lesson names.
 
-A lesson usually selects a head by a rule, such as "previous", because head numbers differ between models.
+A lesson usually selects a head by a rule, such as "previous", because the head that does a job has different numbers
+in different models.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ JOBS = {
 }
 # Name of the job of attending to later tokens. Decoder heads can do this job only without the mask.
 LATER_TOKENS = "later"
-HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
+HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence, as in 'it -> animal'; or layer and head, as in '3.5'"
 # Matches the 1-based number of a decoding step.
 STEP_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 HEAD_NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
@@ -62,15 +63,15 @@ class Evidence:
         return self.runs.get(TraceRun(self.sentence, read, details, interventions))
 
     def head_changes(self) -> np.ndarray:
-        """Measure how removing each head alone changes the translation's log-probability (zero ablation), in nats.
+        """Return the change in the translation's log-probability when each head alone is removed, in nats.
 
-        The heads are in the order of `all_heads`.
+        Heads are removed by zero ablation. They are in the order of `all_heads`.
         """
         variants = tuple(Interventions(gates={head: 0.0}) for head in all_heads(self.runs.config))
         return self.runs.get(ScoresRun(self.sentence, None, variants)).change
 
     def view(self, kind: Kind) -> View:
-        """Return attention maps between whole words for one attention kind, including start and end symbols."""
+        """Return one attention kind's maps, whose rows and columns are whole words, and start and end symbols."""
         return view_of(self.trace(), kind, words=True)
 
     def step(self, number: int) -> int:
@@ -106,7 +107,7 @@ class Evidence:
         return head_metrics(self.trace(interventions=interventions), kind, scores).values
 
     def metric(self, kind: Kind, name: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
-        """Return one metric of all heads for an attention kind, [L, H]; -1 where the metric is undefined.
+        """Return one metric for all heads of an attention kind, [L, H]; -1 where the metric is undefined.
 
         Raises:
             LessonError: the attention kind has no such metric.
@@ -117,7 +118,9 @@ class Evidence:
         return np.nan_to_num(values[name], nan=-1.0)
 
     def shares(self, kind: Kind, job: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
-        """Return the fraction of attention that each head spends on a job, 0 to 1, [L, H].
+        """Return each head's score for a job, 0 to 1, [L, H]; -1 where the job's metric is undefined.
+
+        For most jobs, the score is the fraction of attention that the head spends on the job.
 
         Args:
             kind: attention kind of the heads.
@@ -174,7 +177,7 @@ class Evidence:
         return int(word) - 1
 
     def at_row(self, kind: Kind, head: str, row: str) -> tuple[int, int, int]:
-        """Return the 0-based layer and head that a rule selects, and the position of the row's first token."""
+        """Return the 0-based layer and head that a rule selects, and the position of the first token in the row."""
         layer, number = at = self.head(kind, head)
         return layer, number, self.view(kind).axes.row_positions[self.row(kind, row, at)][0]
 
@@ -185,7 +188,7 @@ class Evidence:
             LessonError: the sentence has no such word, or the attention kind is "decoder".
         """
         if kind == "decoder":
-            raise LessonError("a lesson cannot name words of the translation: the model decides them")
+            raise LessonError("a lesson cannot name words of the translation, because the model chooses them")
         return _index(word, column_names(self.view(kind)), self.sentence)
 
 

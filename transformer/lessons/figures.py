@@ -25,8 +25,8 @@ FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     **{show: _parameters(show) for show in TABLES},
 }
 SCORES, COUNTS, STEPS = range(-1_000_000, 1_000_001), range(1, 1_000_001), range(1_000_001)
-# Valid values of each parameter: any text, one of several texts, a number, or an integer in a range. Steps and heads
-# must also exist in the loaded model.
+# Valid values of each parameter: any text, one of several texts, a number, or an integer in a range. Steps must
+# also exist in the translation, and heads in the loaded model.
 FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] = {
     "kind": KINDS,
     "head": str,
@@ -62,7 +62,9 @@ def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any
     """
     figure = step.get("figure")
     if not isinstance(figure, dict) or "show" not in figure:
-        raise LessonError(f"{where}: the figure is missing; write figure = {{ show = … }} with {', '.join(FIGURES)}")
+        raise LessonError(
+            f"{where}: the figure is missing; write figure = {{ show = … }} with one of: {', '.join(FIGURES)}"
+        )
     if figure["show"] not in list(FIGURES):
         raise LessonError(
             f"{where}: the figure shows {quoted(figure['show'])}; it must be one of: {', '.join(FIGURES)}"
@@ -74,7 +76,7 @@ def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any
         takes = ", ".join([*sorted(needed), *(f"{one} (optional)" for one in sorted(optional))]) or "nothing"
         raise LessonError(f"{what} accepts {takes}; the lesson gives {', '.join(sorted(parameters)) or 'nothing'}")
     if optional >= TOGETHER and len(TOGETHER & parameters.keys()) == 1:
-        raise LessonError(f"{what} needs kind and head together")
+        raise LessonError(f"{what} needs both kind and head, or neither")
     if "part" in parameters and "head" in parameters and "part" in optional:
         raise LessonError(f"{what} accepts either a part, or a kind and a head")
     for key, value in parameters.items():
@@ -98,7 +100,7 @@ def _check_value(what: str, value: object, wanted: type[str] | type[float] | tup
 
 
 def check_figure(show: str, parameters: Mapping[str, Any], evidence: Evidence) -> None:
-    """Check that everything a figure names exists for this model and sentence, by computing the figure.
+    """Check that everything a figure names exists for this model and sentence. Tables are computed for this check.
 
     Args:
         show, parameters: figure name and parameters, from `read_figure`.

@@ -1,4 +1,4 @@
-"""Wraps the measurement of a claim as a `Run`, so that results are cached like those of model runs."""
+"""Wraps the measurement of a claim in a `Run`, so that findings are cached like the results of other runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -15,14 +15,18 @@ MAX_STEPS, MAX_BYTES = 7, 50_000
 
 
 def id_of(path: Path) -> str:
-    """Return a lesson's id for URLs: the file name without number and extension ("one_row" for 02_one_row.toml)."""
+    """Return a lesson's id for URLs: the file name without the leading number and the extension.
+
+    The id of 02_one_row.toml is "one_row".
+    """
     return re.sub(r"^\d+_", "", path.stem)
 
 
 def lesson_files() -> dict[str, Path]:
     """Return all lesson files by id: first the built-in ones, then the teacher's, each group sorted by file name.
 
-    If a teacher's lesson has the id of a built-in lesson, only the built-in lesson is returned.
+    If a teacher's lesson has the id of a built-in lesson, only the built-in lesson is returned. Files without
+    a valid id are skipped.
     """
     paths = [*sorted(SHIPPED_FOLDER.glob("*.toml")), *sorted(OWN_FOLDER.glob("*.toml"))]
     files: dict[str, Path] = {}

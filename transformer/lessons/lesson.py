@@ -68,7 +68,7 @@ class LessonStep:
         figure: the figure's parameters; text parameters may quote values too.
         carried_by: for each quoted value, the place in the figure that shows it (see `transformer.lessons.places`).
             Names of places may quote values too.
-        before: parameters of a map to show until the answer, if the figure would give the answer away; empty for none.
+        before: parameters of the map shown until the user answers, if `show` would reveal the answer; empty for none.
     """
 
     look_for: str
@@ -103,7 +103,7 @@ class Lesson:
         id: the lesson's id in URLs: the file name without the leading number and the extension.
         title: title of a few words.
         summary: summary in one sentence.
-        sentence: sentence in the model's source language, for all steps without their own.
+        sentence: sentence in the model's source language, for all steps without a sentence of their own.
         steps: steps in order.
         model: name of the model to load (`transformer.checkpoints.available_models`).
     """
@@ -125,7 +125,8 @@ def read_lesson(path: Path) -> Lesson:
     """
     if path.suffix != ".toml" or not ID.fullmatch(id_of(path)):
         raise LessonError(
-            f"{path.name}: name the file with lower-case letters, digits and _, ending in .toml, such as one_row.toml"
+            f"{path.name}: the file name must consist of lower-case letters, digits and _, and end in "
+            ".toml, as in one_row.toml"
         )
     try:
         data = read_small(path)
@@ -158,7 +159,7 @@ def lesson_of(name: str, text: str) -> Lesson:
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         raise LessonError("the steps are missing: begin each with a line [[steps]]")
     if not MIN_STEPS <= len(steps) <= MAX_STEPS:
-        raise LessonError(f"it has {len(steps)} steps; a lesson has {MIN_STEPS} to {MAX_STEPS}")
+        raise LessonError(f"the number of steps is {len(steps)}; it must be {MIN_STEPS} to {MAX_STEPS}")
     title, summary = (_text("the lesson", document, key, needed=True) for key in ("title", "summary"))
     return Lesson(
         name,
@@ -205,7 +206,10 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> LessonStep:
             "such as cross_attention or inside_a_layer?inside_part=mask"
         )
     if read.address and (page := read.address.partition("?")[0]) not in PAGES:
-        raise LessonError(f"{where}: the address names a page {quoted(page)}; the pages are: {', '.join(PAGES)}")
+        raise LessonError(
+            f"{where}: the address names the page {quoted(page)}, which does not exist; the pages are: "
+            f"{', '.join(PAGES)}"
+        )
     return read
 
 
@@ -242,11 +246,11 @@ def _check_question(where: str, step: LessonStep) -> None:
     if type(step.percent) is not bool:
         raise LessonError(f"{where}: percent must be true or false")
     if bool(step.question) != bool(step.choices or step.guess) or bool(step.choices) != bool(step.answer):
-        raise LessonError(f"{where}: a question needs choices and their answer, or the name of a value as guess")
+        raise LessonError(f"{where}: a question needs choices and an answer, or the name of a value as guess")
     if step.choices and step.guess:
         raise LessonError(f"{where}: a question has either choices or a guess, not both")
     if step.choices and not 2 <= len(step.choices) <= MAX_CHOICES:
-        raise LessonError(f"{where}: it has {len(step.choices)} choices; a question has 2 to {MAX_CHOICES}")
+        raise LessonError(f"{where}: the question has {len(step.choices)} choices; it must have 2 to {MAX_CHOICES}")
     if step.choices and step.answer not in step.choices and not names(step.answer):
         raise LessonError(
             f"{where}: the answer {quoted(step.answer)} is not among the choices; it must match one of them exactly"

@@ -51,7 +51,7 @@ def places_of(
         assert head is not None, "a map has a head"
         return _map_places(evidence, figure["kind"], head, figure.get("bars", ""))
     if show == "without":
-        assert head is not None, "two maps have a head"
+        assert head is not None, "the figure shows a head's two maps"
         return _without_places(evidence, figure["kind"], head, figure["part"], figure.get("job", ""))
     return _table_places(TABLES[show](evidence, **figure))
 
@@ -59,7 +59,8 @@ def places_of(
 def values_not_shown(
     step: LessonStep, finding: Finding, places: Mapping[str, FigureValue], head: tuple[int, int] | None
 ) -> list[str]:
-    """Return a message for each value that an answer mentions but the figure does not show, with advice to the author.
+    """Return messages, with advice, about errors in `carried_by` and about values that the answer names but the figure
+    does not show.
 
     Args:
         step: step of the lesson.
@@ -101,7 +102,8 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
     matching = [at for at, place in places.items() if _is_equal(measured, place)]
     if not matching:
         return (
-            f"no place in the figure shows {value}, {_format_value(measured)}: choose another figure, or leave it out"
+            f"no place in the figure shows {value}, {_format_value(measured)}: choose another figure, or leave out the "
+            "value"
         )
     # Prefer a place whose name contains the value's name.
     return f"add its place to carried_by, such as {value} = {min(matching, key=lambda at: value not in at)!r}"
@@ -121,7 +123,7 @@ def _format_value(value: Value) -> str:
 
 def _list_places(places: Mapping[str, FigureValue]) -> str:
     names = list(places)
-    return f"its places are: {', '.join(map(repr, names[:6]))}" + (" …" if len(names) > 6 else "")
+    return f"the figure's places are: {', '.join(map(repr, names[:6]))}" + (" …" if len(names) > 6 else "")
 
 
 def _map_places(evidence: Evidence, kind: Kind, at: tuple[int, int], bars: str) -> dict[str, FigureValue]:
@@ -158,7 +160,7 @@ def _without_places(evidence: Evidence, kind: Kind, at: tuple[int, int], part: s
 
 
 def _cells(view: View, weights: np.ndarray) -> dict[str, FigureValue]:
-    """Return all cells of a map, and for each row the sum of weights and the number of unmasked cells."""
+    """Return all cells of a map and, for each row, the sum of its weights and the number of its unmasked cells."""
     places: dict[str, FigureValue] = {}
     columns = column_names(view)
     for number, row in enumerate(row_names(view)):
@@ -185,5 +187,5 @@ def _table_places(table: Table) -> dict[str, FigureValue]:
 def _label(label: str | tuple[Token, ...], text: str) -> str:
     if isinstance(label, str):
         return label
-    # Without a text, as for next-token candidates, a token is labelled by its name.
+    # Next-token candidates do not occur in any text, so their labels come from the tokens themselves.
     return name(label, text) if text or label[0].special else token_name(label[0])

@@ -75,14 +75,14 @@ def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
 
 
 def with_map_before(step: LessonStep) -> LessonStep | None:
-    """Return the step as shown before the answer, with the map in `before` as its figure; None without such a map."""
+    """Return the step as shown before the user answers, with the map in `before` as its figure; None without a map."""
     return replace(step, show="map", figure=step.before) if step.before else None
 
 
 def opened_head(step: LessonStep, finding: Finding, evidence: Evidence) -> tuple[int, int]:
     """Return the 0-based layer and head that a step's map shows.
 
-    The claim's finding determines the head if the step ends with "head opened"; otherwise, the figure's parameters do.
+    If `next_when` is "head opened", the claim's finding determines the head; otherwise, the figure's parameters do.
 
     Raises:
         LessonError: the figure's attention kind has no such head.
@@ -122,9 +122,9 @@ def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
 
 
 def values_not_in_figures(lesson: Lesson, runs: ModelRuns) -> list[str]:
-    """Return a message for each value that an answer mentions but the figure does not show.
+    """Return messages about values that answers name but figures do not show, and about errors in `carried_by`.
 
-    The lesson must have no other errors.
+    The lesson must have none of the errors that `broken_claims` reports.
     """
     messages = []
     for number, step in enumerate(lesson.steps, 1):

@@ -1,4 +1,4 @@
-"""Computes the numeric figures of lessons, which pages show as tables, bars or tiles."""
+"""Computes all figures of lessons except maps. Pages show these figures as tables, bars or tiles."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ from transformer.values.trace import KINDS, Kind
 from transformer.values.translation import Translation
 
 WHOLE_TRANSLATION = "the whole translation"
-# The model counts as trained once its chrF reaches this fraction of the best chrF.
+# The first step at which chrF reaches this fraction of its best value is a milestone of the learning curve.
 LEARNED_SHARE = 0.9
 
 
@@ -48,9 +48,9 @@ class Table:
         head: title above the row labels.
         labels: label of each row: a text, or the tokens of a word.
         columns: one value per row, by column title.
-        totals: quantities about the whole table, by name.
-        text: text that the label tokens' character spans refer to.
-        across: number of rows to show side by side, such as the heads of a layer; 0 to show one row per line.
+        totals: quantities that describe the whole table, by name.
+        text: text that the spans of the tokens in `labels` refer to.
+        across: number of rows to show side by side, such as the number of heads in a layer; 0 to show one row per line.
         marked: label of the row to highlight; empty for none.
         percent: titles of the columns to show as percentages.
     """
@@ -71,7 +71,7 @@ def head_label(kind: Kind, layer: int, head: int) -> str:
 
 
 def removal_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> tuple[str, Interventions]:
-    """Return a figure title and the interventions for switching off one model part or one head."""
+    """Return a title, and the interventions that switch off one model part or one head."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
     assert head is not None, "a part or a head is left out"
@@ -80,7 +80,7 @@ def removal_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Return a table of query times key, scaled score and weight for each position, in one row of a map."""
+    """Return a table of the dot product, scaled score and weight at each position in one row of a map."""
     layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     query, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
@@ -100,7 +100,7 @@ def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
-    """Return a table that compares the softmax of two scaled scores with each score's share of the sum."""
+    """Return a table that compares the softmax of two scaled scores with each score's share of their sum."""
     scores = np.array([score, other], dtype=np.float64)
     total = scores.sum()
     return Table(
@@ -116,7 +116,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Return a table of weighted value vectors, one row per position. The last row is their sum."""
+    """Return a table of the weighted value vector of each position. The last row is the sum of these vectors."""
     layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)
@@ -135,7 +135,7 @@ def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _numbers(evidence: Evidence, word: str, other: str) -> Table:
-    """Return a table of the first components of a word's vector before the encoder, in two sentences."""
+    """Return a table of a word's vectors before the encoder in two sentences: the first components, and the cosine."""
     (first, second), alike = first_numbers(evidence, word, other)
     return Table(
         "the word in",
@@ -149,7 +149,7 @@ def _numbers(evidence: Evidence, word: str, other: str) -> Table:
 
 
 def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Table:
-    """Return a table of the cosine of a word's vectors in two sentences, before and after the encoder."""
+    """Return a table of the cosine between a word's vectors in two sentences, at each stage in `context_stages`."""
     stages = context_stages(evidence, word, other, hide, hide_other)
     return Table("when", tuple(stages), {"alike": list(stages.values())})
 
@@ -165,7 +165,7 @@ def _candidates(evidence: Evidence, step: int) -> Table:
 
 
 def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None) -> Table:
-    """Return a table of the probability of each token and of the whole translation.
+    """Return a table of the probabilities of each token and of the whole translation.
 
     If a model part or head is given, a second column shows the probabilities without it.
     """
@@ -198,7 +198,7 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
 
 
 def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | float = 0, count: int = 5) -> Table:
-    """Return a table of the greedy translation and the beam search's or, with a temperature, of samples."""
+    """Return a table that compares greedy decoding with beam search or, if there is a temperature, with samples."""
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
         verdict = "the same" if beam.text == greedy.text else "another"
@@ -245,7 +245,8 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
 def _learning(evidence: Evidence, until: int = 0) -> Table:
     """Return a table of milestones in the learning curve.
 
-    The milestones are the first and last losses, and the steps with 90% and 100% of the best chrF.
+    The milestones are the first training loss, the first and last held-out losses, and the first steps that reach 90%
+    and 100% of the best chrF.
     """
     training, held_out = recorded_losses(evidence, until)
     scores = recorded_scores(evidence)
@@ -274,7 +275,7 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
 
 
 def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) -> Table:
-    """Return a table of the effects of removing each head, most needed head first."""
+    """Return a table of the effects of removing each head, with the most needed head first."""
     heads, changes = all_heads(evidence.runs.config), evidence.head_changes()
     order = [int(at) for at in changes.argsort(kind="stable")]
     above = int((changes > 0).sum())
@@ -306,9 +307,9 @@ def _removed(evidence: Evidence, count: int) -> Table:
 
 
 def _needed(evidence: Evidence) -> Table:
-    """Return a table of translated words, each with the source words that it attends to and needs most.
+    """Return a table of translated words, each with the source words that it attends to most and needs most.
 
-    The table also has the probability of the translated word when either source word is hidden.
+    The table also has the probabilities of the translated word when each of these two source words is hidden.
     """
     comparisons = compare_words(evidence)
     return Table(
@@ -358,13 +359,13 @@ def _orders(evidence: Evidence, other: str) -> Table:
 
 
 def _heads(evidence: Evidence, of: str) -> Table:
-    """Return a table of every head's share of attention on a job; for the job "certain", every head's confidence."""
+    """Return a table of every head's score for a job (see `Evidence.shares`)."""
     kinds: list[Kind] = [kind for kind in KINDS if JOBS[of] in evidence.metrics(kind)]
     return _tiles({of: {kind: evidence.shares(kind, of) for kind in kinds}})
 
 
 def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
-    """Return a table of every encoder head's attention from one word to two others.
+    """Return a table of every encoder head's attention from one word to each of two other words.
 
     Raises:
         LessonError: the two other words are the same.
@@ -385,12 +386,12 @@ def _future(evidence: Evidence) -> Table:
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
-    """Return a table of the fraction of rows whose most attended position does not add the longest vector, per head."""
+    """Return a table of each head's fraction of rows whose most attended position does not add the longest vector."""
     return _tiles({"rows that differ": {kind: longest_elsewhere(evidence, kind)}})
 
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
-    """Return a table of the two summands of a token's logit difference: the sum of all paths, and the biases."""
+    """Return a table that adds up a token's lead over the runner-up, in logits: all paths, plus the biases."""
     cut = cut_paths(evidence, step)
     return Table(
         "part", ("all paths", "biases", "together"), {"logits": [cut.paths, cut.biases, cut.paths + cut.biases]}
@@ -409,7 +410,7 @@ def _cut_paths(evidence: Evidence, step: int) -> Table:
 
 
 def _path_ranks(evidence: Evidence, step: int) -> Table:
-    """Return a table of how well the graph ranks the effects of paths on a logit difference and on a single logit."""
+    """Return a table of how well a graph ranks the effects of cutting paths, on a logit difference and on one logit."""
     token, other, against, alone = path_ranks(evidence, step)
     return Table(
         "explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {"rank correlation": [against, alone]}
@@ -453,7 +454,7 @@ def _patched(evidence: Evidence, other: str) -> Table:
 
 
 def _preferred(evidence: Evidence, other: str, step: int) -> Table:
-    """Return a table of two sentences, with how strongly each prefers one next token to another."""
+    """Return a table of how strongly the model prefers one next token to another, for each of two sentences."""
     at = minimal_pair(evidence, other, step)
     contrasts = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = token_names(evidence, at)

@@ -20,7 +20,7 @@ def names(text: str) -> set[str]:
     """Return the names of all values that a text quotes.
 
     Raises:
-        LessonError: a brace is unmatched, or the braces do not contain a valid value; the message quotes the error.
+        LessonError: a brace is unmatched, or braces contain anything except a value's name and format.
     """
     return {name for _, name, _ in _parts(text) if name is not None}
 
@@ -34,7 +34,7 @@ def fill(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = st
         mark: function to apply to each formatted value.
 
     Raises:
-        LessonError: a value with a number format is not a number.
+        LessonError: as in `names`, or a value with a number format is not a number.
     """
     return "".join(
         literal + ("" if name is None else mark(_format_value(name, form, values[name])))

@@ -1,4 +1,4 @@
-"""Measures whether attribution methods agree over many sentences, with confidence intervals."""
+"""Measures how well attribution methods agree over many sentences, with confidence intervals."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class AgreementStatistics(Record):
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences in the averages.
-        left_out: number of sentences left out because they had fewer than `MIN_WORDS` words, or because some method
-            gave all words equal scores.
+        left_out: number of sentences left out because the sentence had fewer than `MIN_WORDS` words, the translation
+            had no word, or some method gave all words equal scores.
         digest: `sentences_digest` of all sentences.
         words: mean number of ranked source words per sentence.
         methods: the M methods.
@@ -46,7 +46,7 @@ class AgreementStatistics(Record):
 
     def __post_init__(self) -> None:
         if not METHODS.keys() >= set(self.methods):
-            raise ValueError("one of its methods does not exist in this version")
+            raise ValueError("an attribution method in the record does not exist in this version")
 
     def _written(self) -> dict[str, Any]:
         return {**super()._written(), "interval": BOOTSTRAP}
@@ -62,7 +62,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
         sentences: sentences in the source language; each is explained before the next one is read.
 
     Raises:
-        ValueError: no sentence can be ranked.
+        ValueError: there is no sentence whose words can be ranked.
     """
     random = np.random.default_rng(BOOTSTRAP_SEED)
     read: list[str] = []
@@ -87,7 +87,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
 
 
 def _agreement(translator: Translator, text: str, random: np.random.Generator) -> Agreement | None:
-    """Measure agreement on one random word of a sentence's translation; None if the sentence cannot be ranked."""
+    """Return the agreement on a random word of a sentence's translation; None if the source words cannot be ranked."""
     trace = translator.trace(text, details=True)
     tokens, text_written = trace.predicted_tokens, trace.target_text
     words = [group for group in word_groups(tokens, text_written) if has_word(group, tokens, text_written)]

@@ -19,7 +19,7 @@ from transformer.running.translator import Translator
 from transformer.training.data import read_lines
 from transformer.values.trace import Trace
 
-# Name of the file in a model folder to which `attention-atlas measure` writes.
+# Name of the file that `attention-atlas measure` writes in a model folder.
 STATISTICS = "head_statistics.json"
 # Number of sentences on which to measure a model that has no recorded statistics.
 MEASURED_SENTENCES = 100
@@ -34,7 +34,9 @@ Links = set[tuple[int, int]]
 
 
 def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
-    """Return a model's alignment heads, as recorded in its folder or else measured on the first given sentences.
+    """Return a model's alignment heads.
+
+    The heads are as recorded in the model's folder, or else as measured on the first `MEASURED_SENTENCES` sentences.
 
     Raises:
         ValueError: no head of the model aligns words.
@@ -74,7 +76,7 @@ def align_all(
 
 
 def dictionary(pairs: Iterable[AlignedPair]) -> list[tuple[str, str, int]]:
-    """Count how often each source word is linked to each target word; the most frequent pair comes first."""
+    """Return (source word, target word, number of links) for each pair of linked words, most frequent pair first."""
     counts = Counter((pair.source[source], pair.target[target]) for pair in pairs for source, target in pair.links)
     return sorted(((*words, count) for words, count in counts.items()), key=lambda each: (-each[2], each))
 
@@ -89,7 +91,7 @@ class GoldAlignments:
         first: number of a sentence's first word, 0 or 1, in a file with one line per pair.
 
     Raises:
-        FileNotFoundError, ValueError: the file cannot be read; the message names the line.
+        FileNotFoundError, ValueError: as in `read_lines`. ValueError also if a link is invalid or a pair's number is 0.
     """
 
     def __init__(self, path: Path, first: int = 0) -> None:
@@ -106,11 +108,11 @@ class GoldAlignments:
         """Add one sentence pair's alignment to the score.
 
         Args:
-            number: 0-based index of the pair's line.
+            number: 0-based index of the pair.
             pair: alignment of the pair. None if the pair could not be aligned; all its sure links then count as missed.
 
         Raises:
-            ValueError: the file has no such line, or has a link to a word that the pair does not have.
+            ValueError: the file has no such pair, or has a link to a word that the pair does not have.
         """
         where = f"{self._path}, line {number + 1}"
         if number >= len(self._lines):

@@ -1,4 +1,4 @@
-"""Trains language models that differ only in their type of attention (such as full or local), and measures losses."""
+"""Trains language models that differ only in the type of attention, such as full or local, and measures the losses."""
 
 import logging
 import os
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 BLOCK, STRIDE = 16, 3
 WARMUP_SHARE = 10
 LOG_STEPS = 100
-# Maximum number of models per type of attention. A mistyped number could otherwise train for weeks.
+# Maximum number of models per type of attention. Without a limit, a mistyped number could start weeks of training.
 MAX_SEEDS = 100
 
 
@@ -48,7 +48,8 @@ def compare_attentions(
         models: folder in which to save the model of the first seed for each type of attention; None saves no models.
 
     Raises:
-        ValueError: the folder has no data for language models, a number is out of range, or a file cannot be written.
+        ValueError: the folder has no data for language models, a number is out of range, a file cannot be written, or
+            training diverges.
         OSError: `models` cannot be created.
     """
     if not 1 <= seeds <= MAX_SEEDS:
@@ -95,7 +96,7 @@ def compare_attentions(
             if models is not None and seed == 1:
                 weights = {name: each.detach() for name, each in model.named_parameters()}
                 save_model(models / attention, model.config, weights, tokenizer)
-        # Write the file after each training run, so that results survive if the script is stopped.
+        # Write the file after each seed, so that these results are kept if the script is stopped.
         write_text(output, recorded.to_json() + "\n")
     return recorded
 

@@ -1,4 +1,4 @@
-"""Measures every head over a text file of any size. The file is streamed, and an interrupted call can be resumed."""
+"""Measures every head over a text file of any size. The file is streamed, and interrupted measurements are resumed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PartMetrics:
 
     Attributes:
         sentences: number of measured sentences.
-        skipped: number of sentences that are too long for the model.
+        skipped: number of sentences that the model cannot read, for example because they are too long.
         heads: average metrics by attention kind; empty if no sentence was measured.
     """
 
@@ -109,10 +109,12 @@ def measure_corpus(
     cluster: str | None = None,
     report: Callable[[int, PartMetrics], object] = lambda read, so_far: None,
 ) -> PartMetrics:
-    """Measure every head on every sentence of a file, and average. An interrupted call is resumed.
+    """Measure every head on every sentence of a file, and average the metrics.
+
+    If an earlier call with the same `state` was interrupted, the measurement is resumed.
 
     Args:
-        translator: the model; it must be loaded from a folder if several processes measure.
+        translator: the model; it must have been loaded from a folder if other processes measure.
         path: text file with one sentence per line.
         state: file for intermediate results. The caller deletes it after saving the final result.
         processes: number of processes, each with its own model and one thread.
@@ -154,13 +156,15 @@ def measure_in_parts(
     size: int,
     report: Callable[[int, Total], object],
 ) -> Total:
-    """Measure a file's sentences in parts, and add up the results. An interrupted call is resumed.
+    """Measure a file's sentences in parts, and add up the results.
+
+    If an earlier call with the same `state` was interrupted, the measurement is resumed.
 
     Args:
         path, state, report: as in `measure_corpus`.
         model: versions of the measured models; a state with other versions is rejected.
-        measure: function that measures the parts in order.
-        nothing: result for zero sentences, to which the parts are added.
+        measure: function that yields the result of each part, in order.
+        nothing: result for zero sentences, to which the results of the parts are added.
         size: number of sentences in a part.
 
     Raises:
@@ -186,7 +190,7 @@ def measure_in_parts(
 
 
 def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetrics:
-    """Measure every head on every given sentence, and average."""
+    """Measure every head on every given sentence, and average the metrics."""
     metrics: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
     skipped = 0
 
@@ -246,7 +250,7 @@ def _resume(
 ) -> tuple[int, Total]:
     """Restore the state of an interrupted call: the number of sentences read, and the measurements so far.
 
-    The iterator `sentences` is advanced past the sentences that are already measured.
+    The iterator `sentences` is advanced past the sentences that are already measured, and `digest` includes them.
     """
     advice = f"delete {state} to start again"
     try:

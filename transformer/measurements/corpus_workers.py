@@ -33,7 +33,7 @@ def local_workers(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _exit_with_parent) as pool:
 
         def submit(stretch: list[str]) -> Callable[[], bytes]:
-            # Block Ctrl-C while work is submitted, because the pool starts worker processes on demand.
+            # Submitting work may start a worker process, which must not receive Ctrl-C during its imports.
             with _interrupt_blocked():
                 return pool.submit(work, stretch).result
 
@@ -41,8 +41,8 @@ def local_workers(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
             yield submit, count
         except BrokenProcessPool:
             raise AtlasError(
-                "a measuring process was killed, perhaps because the memory is full: run the same command again to "
-                "resume, with fewer --processes if it happens again"
+                "a measuring process was killed, perhaps because memory ran out: run the same command again to "
+                "resume, with fewer --processes if this happens again"
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)
@@ -95,7 +95,7 @@ def _interrupt_blocked() -> Iterator[None]:
 def _exit_with_parent() -> None:
     """Make a worker process exit silently on Ctrl-C, and when its parent process no longer exists.
 
-    A killed parent cannot notify its workers, and their models would stay in memory.
+    A killed parent cannot notify its workers, so their models would otherwise stay in memory.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):

@@ -1,4 +1,4 @@
-"""Measures the effects of every head on each of many sentences, as a table of sentence x head x effect."""
+"""Measures every head's effects on each of many sentences."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from transformer.values.weights import Weights
 
 # Title of each effect, by name. The metrics of attention maps come last.
 EFFECTS: dict[str, str] = {
-    "off": "change of the log-probability without the head, nats",
+    "off": "change in the log-probability without the head, nats",
     "changed": "share of draws in which another token becomes the most likely without the head",
-    "estimated": "change of the log-probability without the head, estimated by a gradient, nats",
+    "estimated": "change in the log-probability without the head, estimated by a gradient, nats",
     "written": "mean contribution of the head to the logit of a written token",
     **{metric.name: f"{metric.title}, {metric.unit}" for metric in METRICS},
 }
@@ -82,7 +82,7 @@ class HeadEffects:
         return bootstrap(self.values[effect][kind])
 
     def to_npz(self, file: BinaryIO) -> None:
-        """Write arrays named `EFFECT.KIND`, plus texts, translations, skipped and log_probs, for `numpy.load`."""
+        """Write an .npz file with arrays named `EFFECT.KIND`, and with texts, translations, skipped and log_probs."""
         arrays = {f"{name}.{kind}": each for name, kinds in self.values.items() for kind, each in kinds.items()}
         words = {name: np.array(getattr(self, name), dtype=np.str_) for name in ("texts", "translations", "skipped")}
         np.savez_compressed(file, allow_pickle=False, **words, log_probs=self.log_probs, **arrays)
@@ -123,7 +123,9 @@ def effects_of_file(
     state: Path,
     report: Callable[[int, HeadEffects], object] = lambda read, so_far: None,
 ) -> HeadEffects:
-    """Apply `measure_effects` to a file's sentences. An interrupted call is resumed.
+    """Apply `measure_effects` to a file's sentences.
+
+    If an earlier call with the same `state` was interrupted, the measurement is resumed.
 
     Args:
         translator: the model.

@@ -20,7 +20,7 @@ BOOTSTRAP_DRAWS = 2000
 BOOTSTRAP_SEED = 0
 # Percentiles at the ends of the 95% confidence interval.
 INTERVAL = (2.5, 97.5)
-# Description of the confidence interval that files contain.
+# Describes the confidence intervals in the files that contain them.
 BOOTSTRAP = f"95 % percentile bootstrap over sentences, {BOOTSTRAP_DRAWS} draws, seed {BOOTSTRAP_SEED}"
 # Fields that have one value per attention kind.
 BY_KIND = ("measured", "estimated", "magnitude")
@@ -35,12 +35,12 @@ class ImportanceStatistics(Record):
         mode: how a head's output was replaced.
         sentences: number of sentences.
         digest: `sentences_digest` of the sentences.
-        measured, estimated: change of the translation's log-probability without the head, nats, [L, H] by attention
+        measured, estimated: change in the translation's log-probability without the head, nats, [L, H] by attention
             kind.
-        magnitude: mean absolute gradient with respect to a factor on the head's output, divided by the layer's norm,
-            [L, H] by attention kind (Michel et al. 2019).
+        magnitude: mean absolute gradient of the log-probability with respect to a factor on the head's output, divided
+            by the layer's norm, [L, H] by attention kind (Michel et al. 2019).
         agreement: Spearman's rank correlation between measured and estimated changes within a sentence, -1 to 1.
-        seed, draws: seed and number of draws in "resample" mode. A sentence's draws are averaged first.
+        seed, draws: seed and number of draws per sentence in "resample" mode. Each sentence's draws are averaged first.
         reference: `sentences_digest` of the sentences that supplied replacement outputs; empty in modes without them.
     """
 
@@ -73,7 +73,7 @@ class ImportanceStatistics(Record):
 def importance_statistics(
     translator: Translator, sentences: Iterable[str], *, mode: Mode = "zero", seed: int = 0, draws: int = DEFAULT_DRAWS
 ) -> ImportanceStatistics:
-    """Measure every head's importance on every sentence, and average.
+    """Measure every head's importance on every sentence, and average over the sentences.
 
     Args:
         translator: the model; each sentence is scored on the model's own translation.
@@ -106,9 +106,9 @@ def importance_statistics(
 
 
 def bootstrap(values: np.ndarray) -> Estimate:
-    """Return the mean over N sentences, [N, ...], with a 95% confidence interval (percentile bootstrap, Efron 1979).
+    """Return the mean over N sentences, with a 95% confidence interval (percentile bootstrap, Efron 1979).
 
-    Sentences with NaN are excluded. If all values are NaN, the mean is NaN.
+    The shape of `values` is [N, ...]. NaN values are excluded; where all N values are NaN, the mean is NaN.
     """
     samples = np.random.default_rng(BOOTSTRAP_SEED).integers(len(values), size=(BOOTSTRAP_DRAWS, len(values)))
     # [BOOTSTRAP_DRAWS, N] x [N, ...]: multiplying by how often each sentence was drawn avoids copying all values for

@@ -1,4 +1,4 @@
-"""Matches two translators' heads over many sentences, and compares the result with shuffled and random heads."""
+"""Matches two translators' heads over many sentences, and compares the matches with shuffled and untrained heads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class KindMatch:
     Attributes:
         heads: numbers of heads per layer in A and in B.
         similarity: mean similarity over the sentences, [heads of A, heads of B].
-        match: B's best-matching head for each head of A; -1 for heads without a match, if B has fewer heads.
+        match: head of B that `best_match` assigns to each head of A; -1 for heads of A without a match, if B has fewer.
         matched: similarity between each head of A and its match, [heads of A]; NaN for heads without a match.
         shuffled: expected value of `matched` if B's heads were shuffled within each layer.
         mean: mean of `matched` over the heads.
@@ -56,7 +56,7 @@ class KindMatch:
 
 @dataclass(frozen=True, eq=False)
 class HeadMatches(Record):
-    """For each head of model A, the head of model B that behaves most similarly, for every attention kind.
+    """One-to-one matches between the heads of models A and B that behave most similarly, for each attention kind.
 
     Attributes:
         model, other: `Translator.version` of A and of B.
@@ -117,25 +117,25 @@ def shared_kinds(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
 def second_trace(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trace:
     """Return model B's trace of a text that model A has translated.
 
-    If both models write the same language, B reads A's translation.
+    If both models write the same language, B reads A's translation. Otherwise, B writes its own.
 
     Args:
-        a, b: the two models.
+        a, b: models A and B.
         runs: `Runs` object that answers model B's runs.
-        trace: trace of A.
+        trace: model A's trace of the text.
 
     Raises:
         AtlasError: B cannot read the text.
     """
     text, first, second = _text_for_second(a, b, trace.source_text)
-    # Token ids are valid only for the same tokenizer. Another tokenizer may split the same text into other tokens.
+    # Token ids are valid only for the tokenizer that produced them. Another tokenizer gets the text.
     alike = a.tokenizer.fingerprint == b.tokenizer.fingerprint
     target = tuple(token.id for token in trace.predicted_tokens) if alike else trace.target_text
     return runs.get(TraceRun(text, target if first.target.name == second.target.name else None))
 
 
 def untrained_model(translator: Translator, seed: int = 0) -> Translator:
-    """Return a model with the same shape and vocabulary but random weights, on a device of this machine."""
+    """Return a model with the shape and vocabulary of `translator` but random weights, on a device of this machine."""
     devices = available_devices()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -155,9 +155,10 @@ def match_heads(
     state: Path,
     report: Callable[[int, SentenceSimilarities], object] = lambda read, so_far: None,
 ) -> HeadMatches:
-    """Match the heads of two models over a file's sentences. An interrupted call is resumed.
+    """Match the heads of two models over a file's sentences.
 
-    If both models write the same language, both read model A's translation.
+    If both models write the same language, both read model A's translation. If an earlier call with the same `state`
+    was interrupted, the measurement is resumed.
 
     Args:
         a, b: the two models, A and B.
@@ -246,7 +247,7 @@ def _text_for_second(a: Translator, b: Translator, text: str) -> tuple[str, Lang
 
 
 def _concatenate(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """Concatenate by sentence, keeping only attention kinds in both arguments; an empty argument is ignored."""
+    """Concatenate the arrays of attention kinds that are in both arguments, by sentence; ignore an empty argument."""
     if not (first and second):
         return first or second
     return {kind: np.concatenate([first[kind], second[kind]]) for kind in KINDS if kind in first and kind in second}

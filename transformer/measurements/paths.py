@@ -49,7 +49,9 @@ class PathStatistics(Record):
 
 
 def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathStatistics:
-    """Cut every edge in the pruned attribution graph of one token per sentence, and average the agreement.
+    """Measure how well predicted and measured effects of cutting edges agree, averaged over sentences.
+
+    For each sentence, every edge in one token's pruned attribution graph is cut.
 
     The token is chosen at random with the seed `BOOTSTRAP_SEED`, so that no position in the sentence is favoured.
 

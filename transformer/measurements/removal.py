@@ -39,7 +39,7 @@ class RemovalQuality(Record):
         data: name of the file with the sentence pairs.
         pairs: number of translated pairs.
         digest: `pairs_digest` of the pairs.
-        points: scores for all numbers of removed heads, one removal order after another.
+        points: scores for each measured number of removed heads, one removal order after another.
     """
 
     model: str
@@ -58,7 +58,7 @@ def pairs_digest(pairs: Sequence[Pair]) -> str:
 def quality_curves(
     folder: Path, device: str, pairs: Sequence[Pair], orders: Mapping[str, Sequence[Head]], *, every: int
 ) -> Iterator[Quality]:
-    """Remove heads cumulatively (zero ablation), and translate all sources greedily after each removal.
+    """Remove heads cumulatively (zero ablation), and score greedy translations of all sources after every few removals.
 
     Args:
         folder: model folder.

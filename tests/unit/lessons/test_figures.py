@@ -118,7 +118,7 @@ def test_a_thousand_random_lesson_figures_can_be_drawn_if_accepted(small_transla
         ("example", {"score": 10**9, "other": 96, "width": 64}, "has score = 1000000000; it must be a whole number"),
         ("map", {"kind": "encoder", "head": 3}, "has head = 3; it must be a text"),
         ("without", {"kind": "encoder", "head": "next", "part": "soul"}, "it must be one of: positions, mask"),
-        ("worth", {"kind": "encoder"}, "the figure worth needs kind and head together"),
+        ("worth", {"kind": "encoder"}, "the figure worth needs both kind and head, or neither"),
         ("probabilities", {"kind": "encoder", "head": "1.1", "part": "mask"}, "either a part, or a kind and a head"),
         ("translations", {"temperature": "hot"}, "has temperature = 'hot'; it must be a number"),
         ("vectors", {"word": "dream", "other": 3}, "has other = 3; it must be a text"),
