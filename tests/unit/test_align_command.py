@@ -90,7 +90,7 @@ def test_unaligned_line_counts_as_missing_its_sure_links(tmp_path):
 @pytest.mark.parametrize(
     ("gold", "said"),
     [
-        ("2-0\n\n", "line 1: there is a link 2-0, but the sides have 2 and 2 words"),
+        ("2-0\n\n", "line 1: there is a link 2-0, but the two texts have 2 and 2 words"),
         ("0-0\n", "line 2: there is no such line"),
         ("I have\n", "line 1: 'I' is not a link such as 0-0"),
     ],

@@ -181,7 +181,9 @@ def test_resumed_measurement_does_not_hold_the_whole_file_in_memory(small_transl
 def test_measurement_rejects_input_that_can_be_read_only_once(small_translator, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(ValueError, match="pipe is not a file, but must be read more than once: save it in a file"):
+    with pytest.raises(
+        ValueError, match="pipe is not a regular file, but must be read more than once: save its content"
+    ):
         measure_corpus(small_translator, pipe, tmp_path / "state")
 
 

@@ -26,7 +26,7 @@ HEAD = ("layer", "head")
 
 @dataclass(frozen=True)
 class FigureValue:
-    """A value shown at one place in a figure: a cell, a bar, or a quantity that can be counted.
+    """A value shown at one place in a figure: a cell, a bar, or a quantity such as the number of rows.
 
     Attributes:
         value: the value shown.
@@ -59,8 +59,9 @@ def places_of(
 def values_not_shown(
     step: LessonStep, finding: Finding, places: Mapping[str, FigureValue], head: tuple[int, int] | None
 ) -> list[str]:
-    """Return messages, with advice, about errors in `carried_by` and about values that the answer names but the figure
-    does not show.
+    """Return messages, with advice, about values that the answer names but the figure does not show.
+
+    Errors in `carried_by` are also reported.
 
     Args:
         step: step of the lesson.

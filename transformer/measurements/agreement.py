@@ -73,7 +73,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
         if agreement is not None:
             agreements.append(agreement)
     if not agreements:
-        raise ValueError(f"none of the sentences can be ranked: add some with at least {MIN_WORDS} words")
+        raise ValueError(f"no sentence has words that can be ranked: add sentences of at least {MIN_WORDS} words")
     return AgreementStatistics(
         translator.version,
         len(agreements),

@@ -121,7 +121,7 @@ class GoldAlignments:
         for source, target in sure | possible:
             if pair and not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):
                 raise ValueError(
-                    f"{where}: there is a link {source + self._first}-{target + self._first}, but the sides have "
+                    f"{where}: there is a link {source + self._first}-{target + self._first}, but the two texts have "
                     f"{len(pair.source)} and {len(pair.target)} words: choose --unit and --gold-first to match the file"
                 )
         for all_links, links in zip(self._links, (pair.links if pair else (), sure, possible), strict=True):

@@ -95,7 +95,8 @@ def check_corpus(path: Path) -> None:
     """
     if path.exists() and not path.is_file():
         raise ValueError(
-            f"{path} is not a file, but must be read more than once: save it in a file, which may be gzip-compressed"
+            f"{path} is not a regular file, but must be read more than once: save its content in a "
+            "file, which may be gzip-compressed"
         )
     next(sentences_of(path), None)
 

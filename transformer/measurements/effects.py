@@ -23,7 +23,7 @@ from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 from transformer.values.weights import Weights
 
-# Title of each effect, by name. The metrics of attention maps come last.
+# Title of each effect, by name. The head metrics come last.
 EFFECTS: dict[str, str] = {
     "off": "change in the log-probability without the head, nats",
     "changed": "share of draws in which another token becomes the most likely without the head",

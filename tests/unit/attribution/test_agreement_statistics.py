@@ -35,5 +35,5 @@ def test_agreement_statistics_are_reproducible_and_survive_saving_and_loading(sm
 
 
 def test_sentences_too_short_to_rank_raise_an_error(small_translator):
-    with pytest.raises(ValueError, match="none of the sentences can be ranked"):
+    with pytest.raises(ValueError, match="no sentence has words that can be ranked"):
         agreement_statistics(small_translator, ["No."])
