@@ -245,8 +245,8 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
 def _learning(evidence: Evidence, until: int = 0) -> Table:
     """Return a table of milestones in the learning curve.
 
-    The milestones are the first training loss, the first and last held-out losses, and the first steps with 90% and
-    100% of the best chrF.
+    The milestones are the first training loss, the first and last held-out losses, and two chrF scores. These are the
+    first score of at least 90% of the best one, and the best one.
     """
     training, held_out = recorded_losses(evidence, until)
     scores = recorded_scores(evidence)
