@@ -27,7 +27,8 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 # Allowed data types for weights, by their safetensors names.
 FLOAT_TYPES = frozenset({"F16", "BF16", "F32"})
-# Maps module names in old language-model files, which were written by a separate class, to current names.
+# The current name of each module whose name is different in old language-model files. Language models used to have a
+# class of their own.
 OLD_MODULE_NAMES = {
     "embedding": "target_embedding",
     "positions": "target_positions",
@@ -59,7 +60,7 @@ class SealedWeights:
 
     Attributes:
         tensors: weights by parameter name.
-        tokenizer: fingerprint of the vocabulary that the model was trained with.
+        tokenizer: fingerprint of the vocabulary that the model was trained with; None if the file does not state it.
     """
 
     tensors: Mapping[str, Tensor]
@@ -78,9 +79,9 @@ def save_model(
     Args:
         folder: model folder, created if missing.
         config: model configuration.
-        weights: parameters by name, as listed by `named_parameters`, with shared parameters once.
+        weights: parameters by name, as listed by `named_parameters`, with each shared parameter once.
         tokenizer: the model's vocabulary, whose fingerprint is stored with the weights.
-        exact: whether to store a tensor in float32 if float16 would change any value.
+        exact: whether to store a tensor in float32 if float16 would change any of its values.
 
     Raises:
         OSError: a file cannot be written.
@@ -126,7 +127,7 @@ def read_weights(
     _check_shapes(sizes, shapes, folder)
     with reading_errors_explained(folder / WEIGHTS):
         weights, _ = read_tensors(folder / WEIGHTS)
-    # The checksum covers the JSON as formatted by `to_json`, so later changes in white space do not matter.
+    # The checksum covers config.json as formatted by `to_json`, so later changes to its white space do not matter.
     sealed = json.dumps(json.loads(config), indent=2) + "\n"
     if metadata.get("contents") != _fingerprint(sealed, weights):
         raise CheckpointError(
@@ -146,13 +147,13 @@ def read_step(path: Path, advice: str) -> dict[str, Tensor]:
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: the file is damaged, or contains the weights of a step other than the one in its name.
+        ValueError: the file is damaged, its name is not that of a checkpoint, or its weights are those of another step.
     """
     sealed = read_sealed(path, {"step"}, advice)
     name = STEP_WEIGHTS.fullmatch(path.name)
     if name is None or sealed.notes != {"step": int(name[1])}:
-        step = int(name[1]) if name else "any"
-        raise ValueError(f"the file {path} does not contain the weights of step {step}: {advice}")
+        step = f"step {int(name[1])}" if name else "any step"
+        raise ValueError(f"the file {path} does not contain the weights of {step}: {advice}")
     return {current_name(name): tensor for name, tensor in sealed.tensors.items()}
 
 
@@ -178,7 +179,9 @@ def read_step_weights(path: Path, vocabulary: str) -> SealedWeights:
 
 
 def check_vocabulary(path: Path) -> None:
-    """Check that a vocabulary file matches the weights in the folder, before a third-party library parses the file.
+    """Check that a vocabulary file matches the checksum in the weights file beside it.
+
+    Call this before a third-party library parses the vocabulary.
 
     Raises:
         CheckpointError: the vocabulary does not match the weights, or a file is missing or damaged.
@@ -207,7 +210,7 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
 
 
 def current_name(name: str) -> str:
-    """Translate a parameter name in a weights file, which may be from an older version, to the current name."""
+    """Return the current name of a parameter, given its name in a weights file, which may be from an older version."""
     part, dot, rest = name.partition(".")
     return OLD_COMPRESSION.sub(r"\1.self_attention.compression.", OLD_MODULE_NAMES.get(part, part) + dot + rest)
 
@@ -273,8 +276,8 @@ def _check_finite(weights: Mapping[str, Tensor] | None, path: Path) -> None:
     """Raise a CheckpointError if a weight is not finite, or if `weights` is None (unsupported data type)."""
     if weights is None or not all(bool(weight.isfinite().all()) for weight in weights.values()):
         raise CheckpointError(
-            f"The weights in {path} are not all finite numbers: their training diverged. Train again with a lower "
-            "learning rate, or use an earlier checkpoint."
+            f"The weights in {path} are not all finite floating-point numbers. If their training diverged, train "
+            "again with a lower learning rate, or use an earlier checkpoint."
         )
 
 
@@ -287,7 +290,7 @@ def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
 
 
 def _fingerprint(config: str, weights: Mapping[str, Tensor]) -> str:
-    """Return the SHA-256 of a JSON configuration and the weights, in hexadecimal."""
+    """Return the SHA-256 digest of a JSON configuration and weights, in hexadecimal."""
     digest = hashlib.sha256(config.encode())
     for name, weight in sorted(weights.items()):
         digest.update(name.encode())

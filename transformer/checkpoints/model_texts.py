@@ -1,4 +1,4 @@
-"""Reads a model folder's text files with size limits, and turns failures into one-line errors."""
+"""Reads the small files in a model folder, with size limits, and turns failures into one-line errors."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def read_bytes(path: Path) -> bytes:
     """Read a required file of a model folder.
 
     Raises:
-        CheckpointError: the file is missing, too large, or cannot be read.
+        CheckpointError: the file is missing or too large, or cannot be read.
     """
     with reading_errors_explained(path):
         return read_small(path)
@@ -49,7 +49,7 @@ def read_text(path: Path) -> str:
 
 
 def read_card(folder: Path) -> str:
-    """Read a model folder's card, up to the length shown on a page; return "" if there is no card.
+    """Read a model folder's card, shortened if it is too long for a page; return "" if there is no card.
 
     Raises:
         CheckpointError: the card is not text, or cannot be read.
@@ -78,7 +78,7 @@ def read_curve(folder: Path) -> str:
 
 @contextmanager
 def reading_errors_explained(path: Path) -> Iterator[None]:
-    """Context manager that converts an OSError or ValueError from reading a file to a CheckpointError.
+    """Context manager that turns an OSError or ValueError, raised while a file is read, into a CheckpointError.
 
     Args:
         path: file to read, named in the error message.

@@ -27,28 +27,31 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "target word is linked to one source word.",
     )
     parser.add_argument(
-        "pairs", type=Path, help="file: source, tab, target (plain or .gz); with --own, only the source"
+        "pairs", type=Path, help="file: source, tab, target (plain or .gz); with --own, the source is enough"
     )
     parser.add_argument(
         "--format",
         choices=FORMATS,
         default="pharaoh",
-        help="pharaoh: 0-0 1-2, one line per pair; tsv: one line per "
-        "link; dictionary: pairs of a source and a target word, with the number of links (%(default)s)",
+        help="pharaoh: links such as 0-0 1-2, one line per sentence pair; tsv: one line per link; dictionary: pairs of "
+        "a source word and a target word, each with its number of links (%(default)s)",
     )
-    parser.add_argument("--own", action="store_true", help="align the model's own translations instead")
+    parser.add_argument(
+        "--own", action="store_true", help="align the model's own translations instead of those in the file"
+    )
     parser.add_argument(
         "--unit",
         choices=UNITS,
-        help="unit to align; spaces: words separated by white space, the default for pharaoh files; "
-        "words: words without punctuation; tokens: the model's tokens",
+        help="unit to align; spaces: words separated by white space (default for pharaoh); words: with punctuation "
+        "split off (default for tsv and dictionary); tokens: the model's tokens",
     )
     parser.add_argument(
         "--gold",
         type=Path,
         metavar="FILE",
-        help="file with reference links, to print the alignment error rate (AER); either a line per pair, such as "
-        "0-0 1?2 (? or p: possible), or a line per link, such as 1 3 2 P (pair, source word, target word, S or P)",
+        help="file of reference links, against which to measure the alignment error rate (AER); either a line per "
+        "pair, such as 0-0 1?2 (? or p: possible), or a line per link, such as 1 3 2 P (pair, source word, target "
+        "word, S: sure or P: possible)",
     )
     parser.add_argument(
         "--gold-first",
@@ -66,7 +69,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--step",
         choices=STEPS,
-        help="with --heads: step that aligns a target token, the one that predicts it or the one that reads it (read)",
+        help="with --heads: decoding step whose attention aligns a target token; predicted: the step that predicts the "
+        "token; read: the step that reads the token (read)",
     )
     parser.add_argument("--language", metavar="CODE", help="target language, such as fra, for a multilingual model")
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
@@ -92,7 +96,7 @@ def chosen_aligner(heads: Sequence[str], step: str | None, translator: Translato
     """Return an aligner that uses the heads named by the user.
 
     Raises:
-        ValueError: the heads are not cross-attention heads of a single layer.
+        ValueError: the heads are not cross-attention heads of a single layer of the model.
     """
     kinds, layers, numbers = zip(*map(parse_head, heads), strict=True)
     fits = layers[0] < translator.config.decoder_layers and max(numbers) < translator.config.heads
@@ -135,7 +139,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
         raise ValueError("--step needs --heads: without --heads, the command chooses both the heads and the step")
     check_corpus(options.pairs)
     gold = GoldAlignments(options.gold, options.gold_first) if options.gold else None
-    # The operations for one sentence are so small that a second thread costs more than it saves.
+    # The operations are so small that a second thread costs more time than it saves.
     use_one_thread()
     translator = Translator.load(options.model, options.device)
 

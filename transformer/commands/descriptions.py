@@ -25,7 +25,8 @@ def describe_heads(statistics: Statistics) -> str:
         heads = " and ".join(str(head + 1) for head in aligner.heads)
         lines.append(
             f"words are aligned by cross layer {aligner.layer + 1} head {heads}, at the step where the target token is "
-            f"{aligner.step}: {100 * aligner.agreement:.0f} % of {aligner.tokens} tokens agree with all heads together"
+            f"{aligner.step}: for {100 * aligner.agreement:.0f} % of {aligner.tokens} tokens, the first of these heads "
+            "gives the same link as the mean of all cross-attention heads"
         )
     return "\n".join(lines)
 
@@ -58,13 +59,13 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
         [
             f"{statistics.sentences} sentences, mode {statistics.mode}",
             *(f"{name}: {change:+.3f} nats per sentence" for change, name in sorted(changes)[:5]),
-            f"rank correlation with the gradient: {_interval(statistics.agreement)}",
+            f"rank correlation with the estimate from the gradient: {_interval(statistics.agreement)}",
         ]
     )
 
 
 def describe_matches(matches: HeadMatches) -> str:
-    """List, for each attention kind, the mean head similarity, two null values for comparison, and the best match."""
+    """List, for each attention kind, the mean similarity of matched heads, two baselines, and the best match."""
     lines = [f"{matches.sentences} sentences"]
     for kind, each in matches.kinds.items():
         lines += [
@@ -85,11 +86,11 @@ def describe_matches(matches: HeadMatches) -> str:
 
 
 def describe_agreement(statistics: AgreementStatistics) -> str:
-    """List Kendall's tau between erasure and each other attribution method."""
+    """List Kendall's tau between erasure and each of the other attribution methods."""
     tau, erasure = statistics.tau, statistics.methods.index("erasure")
     return "\n".join(
         [
-            f"{statistics.sentences} sentences, {statistics.words:.1f} words each. Kendall's tau with erasure:",
+            f"{statistics.sentences} sentences of {statistics.words:.1f} words on average. Kendall's tau with erasure:",
             *(
                 f"{method}: {tau.mean[row, erasure]:.3f} ({tau.low[row, erasure]:.3f} to {tau.high[row, erasure]:.3f})"
                 for row, method in enumerate(statistics.methods)
@@ -100,10 +101,11 @@ def describe_agreement(statistics: AgreementStatistics) -> str:
 
 
 def describe_paths(statistics: PathStatistics) -> str:
-    """Compare predicted and measured effects of cutting paths."""
+    """Describe how well the predicted effects of cutting paths agree with the measured effects."""
     return "\n".join(
         [
-            f"{statistics.sentences} sentences, {statistics.paths:.0f} paths each; predicted against measured effect:",
+            f"{statistics.sentences} sentences with {statistics.paths:.0f} paths on average. Predicted and measured "
+            "effects of cutting them:",
             *(f"{name}: {_interval(getattr(statistics, name))}" for name in ("difference", "logit", "sign")),
         ]
     )

@@ -1,4 +1,4 @@
-"""Implements `attention-atlas language-model`: continue or score texts, evaluate a model, and score heads."""
+"""Implements `attention-atlas language-model`, which continues and scores texts, and evaluates models and heads."""
 
 import argparse
 import json
@@ -19,9 +19,9 @@ from transformer.training.data import read_lines, read_pairs, without_held_out
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 
 DEFAULTS = DecodingSettings()
-# Number of heads to print per score, best first.
+# Number of heads to print for each score, starting with the best.
 PRINTED_HEADS = 3
-# Maximum number of tokens to generate. Models without learned positions have no limit, and this many tokens already
+# Highest value of --limit. Models without learned positions have no limit of their own, and this many tokens already
 # take minutes.
 MAX_LIMIT = 65_536
 
@@ -36,7 +36,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
     command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size (%(default)s)")
     for name, kind, what in (
-        ("temperature", float, "below 1 sharpens, above 1 flattens"),
+        ("temperature", float, "a value below 1 sharpens the distribution, a value above 1 flattens it"),
         ("top-k", int, "number of most likely tokens to choose from; 0 for all"),
         ("top-p", float, "choose from the most likely tokens whose probabilities add up to this"),
         ("seed", int, "random seed"),
@@ -47,7 +47,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--limit", type=int, default=40, metavar="N", help="maximum number of tokens to write (%(default)s)"
     )
 
-    command = commands.add_parser("score", help="print the probability of texts, token by token")
+    command = commands.add_parser("score", help="print the log-probability of texts, in total and token by token")
     command.add_argument("texts", nargs="+", metavar="TEXT", help="a text of at least one character")
 
     command = commands.add_parser("evaluate", help="measure perplexity and bits per byte on held-out texts")
@@ -56,7 +56,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=Path,
         nargs="+",
         required=True,
-        help="files: source, tab, target (plain or .gz); only the sources are read",
+        help="files: source, tab, target (plain or .gz); only the sources are used",
     )
     command.add_argument(
         "--baseline",
@@ -69,7 +69,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
 
     command = commands.add_parser("heads", help="find the heads that look at the previous token or continue a pattern")
-    command.add_argument("--output", type=Path, metavar="FILE", help="also write all scores as JSON")
+    command.add_argument("--output", type=Path, metavar="FILE", help="also write all scores to this file, as JSON")
 
     for command in commands.choices.values():
         command.add_argument(
@@ -118,7 +118,7 @@ def measure_likelihood(loaded: LanguageModel, data: Sequence[Path], baseline: Se
     if baseline:
         training = texts_of(without_held_out([pair for path in baseline for pair in read_pairs(path)], pairs))
         for name, likelihood in zip(
-            ("single tokens", "pairs"), evaluate_baselines(loaded, texts, training), strict=True
+            ("single tokens", "token pairs"), evaluate_baselines(loaded, texts, training), strict=True
         ):
             print(f"{name}: {likelihood}")
 

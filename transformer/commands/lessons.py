@@ -1,4 +1,4 @@
-"""Implements `attention-atlas lessons check`, which checks that lessons are valid and that their claims hold."""
+"""Implements `attention-atlas lessons`, which checks lesson files and their claims, and lists the possible claims."""
 
 import argparse
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from transformer.running.translator import Translator
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="Check lesson files, whose steps the app shows.")
+    parser = argparse.ArgumentParser(prog=prog, description="Check lesson files, which the app shows step by step.")
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="report errors in lessons")
-    check.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a lesson, *.toml")
+    check.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a lesson file, *.toml")
     check.add_argument(
         "--model", type=Path, metavar="DIR", help="model folder (default: the model named in the lesson)"
     )
     check.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    commands.add_parser("claims", help="list what a lesson can claim, with parameters and values")
+    commands.add_parser("claims", help="list the claims that a lesson can make, with their parameters and values")
     return parser
 
 
@@ -38,9 +38,9 @@ def list_claims() -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Print one line for each correct lesson.
+    """Check lesson files, and print one line for each correct lesson.
 
-    All lesson files are read before a model is loaded, because loading a model takes seconds.
+    Valid files are checked against the model even if other files have errors.
 
     Raises:
         AtlasError: a lesson has errors; the message has one line per error.

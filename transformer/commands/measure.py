@@ -1,4 +1,4 @@
-"""Implements `python -m transformer.analysis`, whose commands measure a model's heads over many sentences."""
+"""Implements `python -m transformer.analysis`, which measures heads and attribution methods over many sentences."""
 
 import argparse
 import sys
@@ -56,10 +56,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         default=1,
         metavar="N",
-        help="number of processes, each with its own model (%(default)s)",
+        help="number of processes, each with its own copy of the model (%(default)s)",
     )
     where.add_argument(
-        "--cluster", metavar="ADDRESS", help='measure on a Ray cluster; "auto": the cluster on this machine'
+        "--cluster", metavar="ADDRESS", help='address of a Ray cluster to measure on; "auto": the one on this machine'
     )
     importance = commands.add_parser("importance", help="measure the effect of switching off each head alone")
     importance.add_argument(
@@ -75,14 +75,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
     importance.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (%(default)s)")
     effects = commands.add_parser(
         "effects",
-        help="measure, for each head and sentence, where the head looks, and its effects on logits and translation",
+        help="measure where each head looks in each sentence, and how it affects the logits and the translation",
     )
     effects.add_argument(
         "--output", type=Path, required=True, metavar="FILE.npz", help="write the numbers to this file"
     )
     removal = commands.add_parser("removal", help="measure BLEU and chrF while removing heads, least important first")
     removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (plain or .gz)")
-    removal.add_argument("--importance", type=Path, required=True, metavar="FILE.json", help="output of `importance`")
+    removal.add_argument(
+        "--importance", type=Path, required=True, metavar="FILE.json", help="file written by `importance`"
+    )
     removal.add_argument("--pairs", type=int, default=500, metavar="N", help="use only the first N pairs (%(default)s)")
     removal.add_argument(
         "--every",
@@ -92,7 +94,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="number of heads to remove before each new score (%(default)s)",
     )
     agreement = commands.add_parser(
-        "agreement", help="compare the rankings of the attribution methods for a translated word"
+        "agreement", help="compare how attribution methods rank the source words, for one translated word per sentence"
     )
     paths = commands.add_parser("paths", help="compare the effects of cutting paths with a graph's predictions")
     for command in (measure, match, gallery, means, importance, effects, agreement, paths):
@@ -101,7 +103,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
             type=Path,
             default=SENTENCES,
             metavar="FILE",
-            help="text, one sentence per line (%(default)s)",
+            help="text file, one sentence per line (%(default)s)",
         )
     for command in (measure, match, gallery, importance, removal, agreement, paths):
         command.add_argument(
@@ -114,7 +116,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def read_sentences(path: Path) -> list[str]:
-    """Read all lines in a file that are not blank.
+    """Return the lines of a file, without blank lines.
 
     Raises:
         ValueError: every line is blank, or a line is not UTF-8.
@@ -146,7 +148,7 @@ def measure(options: argparse.Namespace) -> None:
             report=clock.report,
         )
     if metrics.skipped:
-        print(f"{metrics.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
+        print(f"{metrics.skipped} sentences were left out, because the model cannot read them", file=sys.stderr)
     statistics = Statistics(translator.version, metrics.sentences, metrics.heads)
     write_text(options.output, statistics.to_json() + "\n")
     # Delete the state only after the result is written. Otherwise, a full disk could cost half a day of measurements.

@@ -20,7 +20,8 @@ class ProgressReport:
         self._sentences = sentences
         self._said = 0.0
         # Time and number of sentences read, for each of the first `processes` reports. Speed is measured from these
-        # reports on, because an earlier call may have read sentences, and the first sentences are not representative.
+        # reports on, because an interrupted earlier call may have read some sentences, and because the first sentences
+        # are not representative.
         self._firsts: deque[tuple[float, int]] = deque()
         self._processes = processes
         self._total = 0
@@ -32,7 +33,7 @@ class ProgressReport:
         if len(self._firsts) < self._processes:
             self._firsts.append((now, read))
             return
-        # Processes that start together also report together. Between the reference report and the current one, every
+        # Processes that start together also report together. Between the report in `_firsts[0]` and this one, every
         # process has reported the same number of times.
         began, first = self._firsts[0]
         self._firsts.rotate(-1)
@@ -45,8 +46,11 @@ class ProgressReport:
 
 @contextmanager
 def resumable(state: Path, part: int) -> Iterator[None]:
-    """Context manager that, on Ctrl-C, prints which results are saved; a measurement saves its state every `part`
-    sentences.
+    """Context manager that, on Ctrl-C, exits with a message about the results that are saved.
+
+    Args:
+        state: file to which the measurement saves its state.
+        part: number of sentences between two saves.
     """
     try:
         yield

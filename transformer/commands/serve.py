@@ -13,16 +13,16 @@ from transformer.files.paths import MODEL
 from transformer.serving.client import SERVER_VARIABLE
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
-# Maximum number of replicas on all machines in a cluster, because a mistyped number could start countless processes.
+# Maximum total number of replicas in a cluster. Without this limit, a mistyped number could start countless processes.
 MAX_REPLICAS = 1_000
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Serve the model to apps on this machine and on others, with Ray Serve.",
-        epilog=f"Apps use this server if the environment variable {SERVER_VARIABLE} is set to its URL. On a cluster, "
-        "set RAY_ADDRESS.",
+        description="Serve a model to apps on this machine or on others, with Ray Serve.",
+        epilog=f"An app uses this server if the app's environment variable {SERVER_VARIABLE} is set to the server's "
+        "URL. To serve from a Ray cluster, set RAY_ADDRESS to the cluster's address.",
     )
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model (%(default)s)")
@@ -31,9 +31,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         default=0,
         metavar="N",
-        help="largest number of copies while many requests wait (default: --replicas)",
+        help="maximum number of copies, reached only while many requests wait (default: --replicas)",
     )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all (%(default)s)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on; 0.0.0.0: all addresses (%(default)s)"
+    )
     parser.add_argument("--port", type=int, default=8600, help="(%(default)s)")
     return parser
 

@@ -26,14 +26,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
         prog=prog, description="Train a Transformer on small tasks, which it learns within seconds."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    train = commands.add_parser("train", help="train on a task, and save the training run")
+    train = commands.add_parser("train", help="train on a task; with --output, save the training run")
     train.add_argument("task", metavar="TASK", help=", ".join(TASKS))
     train.add_argument("--output", type=Path, metavar="FILE", help="write the training run to this file, *.npz")
     train.add_argument(
         "--models", type=int, metavar="N", help="number of snapshots to save with weights (default: all)"
     )
     train.add_argument(
-        "--watch", metavar="ITEM", help="the item whose attention is saved (default: a long held-out one)"
+        "--watch", metavar="ITEM", help="item whose attention is recorded (default: the longest held-out item)"
     )
     train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="(%(default)s)")
     train.add_argument(
@@ -47,9 +47,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
                 default=field.default,
                 help=f"{field.metadata['help']} (%(default)s)",
             )
-    show = commands.add_parser("show", help="describe a recorded run")
+    show = commands.add_parser("show", help="describe a saved training run")
     show.add_argument("file", type=Path, metavar="FILE", help="file written by `train --output`")
-    show.add_argument("--ask", metavar="ITEM", help="answer this item with the model from the end of the run")
+    show.add_argument("--ask", metavar="ITEM", help="answer this item with the model at the end of the run")
     return parser
 
 

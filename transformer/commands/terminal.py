@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TextIO
 
-# Exit codes for SIGINT and SIGPIPE. If a signal ends a command, shells report 128 plus the number of the signal.
-# Windows has no SIGPIPE.
+# Exit codes for SIGINT and SIGPIPE. If a signal ends a command, shells report 128 plus the signal's number. The numbers
+# are literal, because Windows has no SIGPIPE.
 INTERRUPTED_STATUS, BROKEN_PIPE_STATUS = 130, 141
-# Highest TCP port number.
 MAX_PORT = 65_535
 
 
@@ -19,15 +18,15 @@ def errors_without_traceback(*errors: type[Exception]) -> Iterator[None]:
     """Context manager that runs the block as a command, without tracebacks.
 
     On Ctrl-C, the command prints one line and exits; on a closed pipe, it exits silently. A character that the terminal
-    cannot show is written as `\\u65e5`.
+    cannot show is written as an escape sequence, such as `\\u65e5`.
 
     Args:
-        errors: exceptions that end the command with a single line: the message, which says what was wrong.
+        errors: exception types that end the command with an error message on the terminal.
 
     Raises:
         SystemExit: the user pressed Ctrl-C, the pipe was closed, or the block raised one of `errors`.
     """
-    # sys.stdout can be None if there is no terminal, for example on Windows.
+    # sys.stdout can be None if there is no terminal, for example under pythonw on Windows.
     output: TextIO | None = sys.stdout
     if isinstance(output, TextIOWrapper):
         output.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Implements `python -m transformer.training`: prepare data, train, average, synthesise pairs, and evaluate."""
+"""Implements `python -m transformer.training`, which prepares data, and trains, averages and evaluates models."""
 
 import argparse
 import json
@@ -36,7 +36,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         default=0,
         metavar="N",
-        help="repeat every pair N more times, each time split into tokens at random (%(default)s)",
+        help="add N copies of every pair, each split into tokens at random (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
     command.add_argument(
@@ -56,7 +56,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         default=128,
         metavar="N",
-        help="tokens per context, which contains as many whole texts as fit (%(default)s)",
+        help="tokens per context; a context contains as many whole texts as fit (%(default)s)",
     )
     command.add_argument(
         "--repeated",
@@ -70,7 +70,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=float,
         default=0.2,
         metavar="P",
-        help="share of additional contexts that repeat random tokens (%(default)s)",
+        help="number of extra contexts that repeat random tokens, as a fraction of all other contexts (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
 
@@ -95,13 +95,13 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "compare-attention",
-        help="train small language models that differ only in attention type, and write their losses",
+        help="train small language models that differ only in attention type and seed, and write their losses",
     )
     command.add_argument("--run", type=Path, required=True, help="folder made by `prepare-language-model`")
     command.add_argument("--steps", type=int, default=500, help="steps of each training run (%(default)s)")
     command.add_argument("--seeds", type=int, default=3, help="models per attention type (%(default)s)")
     command.add_argument("--output", type=Path, required=True, help="file for the losses")
-    command.add_argument("--models", type=Path, metavar="DIR", help="save the models of the first seed here")
+    command.add_argument("--models", type=Path, metavar="DIR", help="save the models of the first seed in this folder")
 
     command = commands.add_parser("average", help="average the weights of several models")
     command.add_argument(
@@ -110,7 +110,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         nargs="+",
         required=True,
         metavar="DIR",
-        help="folders of translation models, each trained from the one before",
+        help="folders of translation models, each of which continued the training of the one before",
     )
     command.add_argument("--output", type=Path, required=True, metavar="DIR", help="model folder to write")
 
@@ -119,11 +119,13 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (plain or .gz)")
-    command.add_argument("--column", type=int, default=1, help="column that contains the sentences (%(default)s)")
+    command.add_argument(
+        "--column", type=int, default=1, help="column that contains the sentences, counted from 1 (%(default)s)"
+    )
     command.add_argument(
         "--back", action="store_true", help="write the translations as sources, to train the opposite direction"
     )
-    command.add_argument("--output", type=Path, required=True, help="file of pairs, gzip-compressed")
+    command.add_argument("--output", type=Path, required=True, help="gzip-compressed file to write the pairs to")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
 
@@ -135,7 +137,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument(
         "--careless", action="store_true", help="convert sources to lower case, and remove final punctuation"
     )
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument("--json", action="store_true", help="print the scores as one JSON object")
 
     command = commands.add_parser("samples", help="translate sample sentences for a model card")
     command.add_argument("--model", type=Path, required=True, help="model folder")
@@ -144,7 +146,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=Path,
         required=True,
         metavar="FILE",
-        help="one sentence per line; after a tab, text that the translation must contain",
+        help="file with one sentence per line; after a tab, text that the translation should contain",
     )
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
@@ -161,7 +163,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument(
         "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (plain or .gz)"
     )
-    command.add_argument("--held-out", type=Path, required=True, help="file of the held-out pairs")
+    command.add_argument("--held-out", type=Path, required=True, help="file of held-out pairs")
     return parser
 
 
@@ -178,7 +180,7 @@ def _add_data(command: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="files of test pairs; their sentences, and those of --validation, are removed from the training data",
+        help="files of test pairs; training pairs that share a sentence with these or with --validation are removed",
     )
 
 
@@ -216,7 +218,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         samples = translate_samples(options.pop("model"), options.pop("sentences"), **options)
         print(*samples, sep="\n")
         if asked := [sample for sample in samples if sample.expected]:
-            print(f"{sum(sample.survives for sample in asked)} of {len(asked)} survive")
+            print(f"{sum(sample.survives for sample in asked)} of {len(asked)} translations contain the expected text")
     elif command == "vocabulary":
         tokenizer = Tokenizer.load(options["model"] / VOCABULARY)
         sources, targets = zip(*(pair for path in options["data"] for pair in read_pairs(path)), strict=True)

@@ -1,4 +1,4 @@
-"""Implements `python -m transformer`: translate a sentence, describe a model, and import or export models."""
+"""Implements `python -m transformer`, which translates a sentence, describes a model, and imports or exports models."""
 
 import argparse
 import json
@@ -27,23 +27,23 @@ from transformer.values.trace import Trace
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description="Translate, and inspect how the model does it.")
     commands = parser.add_subparsers(dest="command", required=True)
-    translate = commands.add_parser("translate", help="translate a sentence, and write the trace of the run")
+    translate = commands.add_parser("translate", help="translate a sentence; with --trace, write the trace of the run")
     translate.add_argument("text")
     translate.add_argument("--language", metavar="CODE", help="target language, such as fra, for a multilingual model")
-    translate.add_argument("--target", help="translation to read instead of the model's own")
+    translate.add_argument("--target", help="translation for the model to read instead of its own")
     translate.add_argument(
         "--off",
         action="append",
         default=[],
         metavar="KIND.LAYER.HEAD",
-        help="switch off a head; layers and heads count from 1, as in cross.1.8; repeat the option for more",
+        help="switch off a head; layers and heads count from 1, as in cross.1.8; repeat the option for more heads",
     )
     translate.add_argument(
         "--mode",
         choices=MODES,
         default="zero",
-        help="what replaces the output of a head that is off: zeros, its mean, uniform attention, or its output for "
-        "another sentence (%(default)s)",
+        help="what replaces the output of a head that is off: zeros, its mean output, its output with uniform "
+        "attention, or its output for another sentence (%(default)s)",
     )
     translate.add_argument(
         "--draws",
@@ -57,8 +57,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="SITE.LAYER.HEAD~POSITION",
-        help="copy the activation at this place from the run on --other; counted from 1, as in "
-        "cross.outputs.4.8~10 or encoder.residual.3~7; repeat the option for more places",
+        help="copy the activation at this place from the run on --other, as in cross.outputs.4.8~10 or "
+        "encoder.residual.3~7; layers, heads and positions count from 1; repeat the option for more places",
     )
     translate.add_argument(
         "--other",
@@ -70,7 +70,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--details", action="store_true", help="also save scores, queries, keys, values and more in the trace"
     )
     translate.add_argument("--json", action="store_true", help="print the whole trace as one JSON object")
-    info = commands.add_parser("info", help="print the architecture and its parameters")
+    info = commands.add_parser("info", help="print the architecture and the number of parameters of each part")
     importing = commands.add_parser("import", help="convert a Hugging Face translation model to a model folder")
     importing.add_argument(
         "source", metavar="FOLDER-OR-NAME", help="name such as Helsinki-NLP/opus-mt-en-fr, or a folder"
@@ -80,7 +80,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
             f"--{side}",
             dest=f"{side}_language",
             metavar="CODE",
-            help=f"the language that the model {text}, such as en, if the folder does not state it",
+            help=f"code of the language that the model {text}, such as en, if the folder does not state it",
         )
     importing.add_argument("--revision", help="branch, tag or commit on the Hub (default: the newest)")
     importing.add_argument(
@@ -89,7 +89,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     importing.add_argument(
         "--tie",
         action="store_true",
-        help="if config.json ties two embeddings that differ in the file, use the target embedding for both",
+        help="if config.json ties two embeddings that differ in the weights file, use the target embedding for both",
     )
     export = commands.add_parser("export", help="convert a model folder for another program")
     export.add_argument("--format", choices=("huggingface",), required=True, help="format of the other program")
@@ -179,7 +179,7 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
         return trace
     for translation, count in Counter(effect.translations).most_common():
         print(f"{count} of {draws} draws: {translation}")
-    read = "the translation with every head on" if options.target is None else "the translation that was given"
+    read = "the translation with every head on" if options.target is None else "the given translation"
     print(
         f"The log-probability of {read} changes by {change.mean:+.4f} nats on average (95 % interval {change.low:+.4f} "
         f"to {change.high:+.4f}; seed {interventions.seed})."

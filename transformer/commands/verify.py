@@ -24,7 +24,7 @@ SAME, DIFFERENT, NOT_POSSIBLE = 0, 1, 2
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Run saved experiments again, and compare their numbers.",
+        description="Rerun saved experiments, and compare the new results with the saved ones.",
         epilog=f"Exit status: {SAME} if all numbers match, {DIFFERENT} if any differs, {NOT_POSSIBLE} if a file "
         "cannot be checked.",
     )
@@ -33,7 +33,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="an experiment (.json), or a figure or a list of slides that contains experiments",
+        help="an experiment (.json), or a figure or list of slides that contains experiments",
     )
     parser.add_argument(
         "--model-dir", type=Path, metavar="DIR", help="model folder (default: the model named in the experiment)"

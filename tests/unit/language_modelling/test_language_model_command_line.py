@@ -74,7 +74,7 @@ def test_evaluate_command_skips_texts_from_the_training_data(run_main, folder, t
     assert done.returncode == 0, done.stderr
     left_out, *rows = done.stdout.splitlines()
     assert left_out.startswith("left out 1 texts")
-    assert [row.split(":")[0] for row in rows] == ["this model", "single tokens", "pairs"]
+    assert [row.split(":")[0] for row in rows] == ["this model", "single tokens", "token pairs"]
     assert all("(1 texts" in row for row in rows)
 
 

@@ -129,7 +129,11 @@ def test_chosen_sentences_are_printed_in_model_card_format(tmp_path, run_main):
     assert done.returncode == 0, done.stderr
     first, second, third, last = done.stdout.splitlines()
     assert first == "- I have a dream. → *Ich habe einen Traum.*"
-    assert second.endswith("✓ 365") and third.endswith("✗ zwölf / dreizehn") and last == "1 of 2 survive"
+    assert (
+        second.endswith("✓ 365")
+        and third.endswith("✗ zwölf / dreizehn")
+        and last == "1 of 2 translations contain the expected text"
+    )
 
 
 @pytest.mark.parametrize(
