@@ -68,7 +68,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "in these files, excluding texts that are also in --data",
     )
 
-    command = commands.add_parser("heads", help="find the heads that look at the previous token or continue a pattern")
+    command = commands.add_parser(
+        "heads",
+        help="find the heads that look at the previous token, continue a pattern, or look at an earlier occurrence of "
+        "the token",
+    )
     command.add_argument("--output", type=Path, metavar="FILE", help="also write all scores to this file, as JSON")
 
     for command in commands.choices.values():
