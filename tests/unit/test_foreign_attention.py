@@ -136,6 +136,10 @@ WRONG = {
     "no rows": (dict(encoder=ENCODER[:, :, :0, :0], source_tokens=[]), "at least one head and one token"),
     "ids": (dict(encoder=ENCODER, source_tokens=np.arange(4)), "convert_ids_to_tokens"),
     "unread target": (dict(decoder=DECODER[..., :2, :2]), "did not read"),
+    "mask of words": (
+        dict(encoder=ENCODER, source_mask=["a"] * 4),
+        "source mask is not an array of numbers but a list.",
+    ),
     "all is padding": (dict(encoder=ENCODER, source_mask=[0] * 4), "mask hides every token"),
     "too few offsets": (dict(encoder=ENCODER, source_text="The", source_offsets=[(0, 3)]), "1 offsets"),
     "ragged layers": (dict(encoder=[ENCODER[0], ENCODER[1][:1]]), "different shapes"),

@@ -245,7 +245,7 @@ class Trainer:
         for name, value in asdict(self.config).items():
             if value != began[name] and name not in CHANGEABLE_SETTINGS:
                 raise ValueError(
-                    f"the run in {self.folder.path} was started with {name} {progress['config'][name]}, not {value}: "
+                    f"the run in {self.folder.path} was started with {name} {began[name]}, not {value}: "
                     "use the original value, or use another folder"
                 )
         self.step, self.seconds = progress["step"], progress["seconds"]

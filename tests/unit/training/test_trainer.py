@@ -87,6 +87,11 @@ def test_run_is_not_resumed_with_another_config(run):
     assert trainer(run, steps=9, cooldown=0.1).step == 1
     with pytest.raises(ValueError, match="started with learning_rate 0.002, not 0.5"):
         trainer(run, learning_rate=0.5)
+    state = training.folder.state()
+    state.progress["config"].pop("positions")
+    training.folder.save_state(state)
+    with pytest.raises(ValueError, match="started with positions , not rotary"):
+        trainer(run, positions="rotary")
 
 
 def test_run_started_from_a_model_has_its_weights(run, tmp_path_factory):
