@@ -152,7 +152,7 @@ def output_bias(tensors: dict[str, Tensor], rows: int, tokens: int) -> Tensor:
 
 
 def _formula(family: Family, rows: int, width: int) -> Tensor:
-    """Return transformers' position table: all sines, then all cosines (one fewer if the width is odd)."""
+    """Return Hugging Face's position table: in each row, all sines, then all cosines (one fewer if `width` is odd)."""
     if width % 2 == 0:
         return torch.from_numpy(ENCODINGS[family.positions].table(rows, width)).float()
     angles = torch.arange(rows, dtype=torch.float64)[:, None] / 10_000 ** (

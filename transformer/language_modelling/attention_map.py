@@ -21,7 +21,7 @@ from transformer.values.tokens import Token
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
-    """Attention weights of all heads in a language model on one text.
+    """Attention weights of a language model's heads on one text.
 
     Attributes:
         tokens: T input tokens, beginning with the start symbol; spans refer to the text.

@@ -43,7 +43,7 @@ class RecordedCosts(Record):
     """Recorded measurements of the cost of attention.
 
     Attributes:
-        costs: cost of every attention type at every length.
+        costs: measured costs, one per attention type and length.
         model: description of the measured model.
         machine: description of the machine.
         command: shell command that repeats the measurement.

@@ -1,4 +1,4 @@
-"""A text's probability: the product of each token's probability given all previous tokens."""
+"""A text's probability: the product of its tokens' probabilities, each given all previous tokens."""
 
 import math
 from dataclasses import dataclass

@@ -70,7 +70,7 @@ def trace_continuation(
 
     Raises:
         TextError: the text is too long.
-        DeviceError: the device ran out of memory.
+        DeviceError: the device ran out of memory, or does not respond.
         ValueError: a given id is not in the vocabulary, or every token is suppressed.
 
     Returns:
@@ -106,7 +106,7 @@ def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
 
     Raises:
         TextError: the text is empty or too long.
-        DeviceError: the device ran out of memory.
+        DeviceError: the device ran out of memory, or does not respond.
     """
     check_length(loaded, text)
     with device_errors_explained(loaded.device), torch.inference_mode():
@@ -135,7 +135,7 @@ def trace_reading(
     Raises:
         TextError: the text is empty or too long.
         InterventionError: the interventions or hooks do not fit the model, or the model does not use full attention.
-        DeviceError: the device ran out of memory.
+        DeviceError: the device ran out of memory, or does not respond.
     """
     if isinstance(text, str):
         check_length(loaded, text)
@@ -154,7 +154,7 @@ def reading_activations(
     interventions: Interventions = AS_TRAINED,
     hooks: HookFunctions | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return a language model's values at sites while it reads a text, like `Translator.activations`.
+    """Return a model's values at the given sites while the model reads a text, like `Translator.activations`.
 
     Arguments and errors are those of `trace_reading`; `sites` are names of sites (docs/hooks.md).
     """

@@ -127,7 +127,11 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
 
 
 def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.ndarray], float]:
-    """Return the first components of a word's vector before the encoder in two sentences, and the cosine similarity."""
+    """Compare a word's vectors before the encoder in two sentences.
+
+    Returns:
+        The first components of each vector, and the vectors' cosine similarity.
+    """
     vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.for_sentence(other))]
     return [vector[:FIRST_NUMBERS] for vector in vectors], _cosine(*vectors)
 

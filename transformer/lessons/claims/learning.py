@@ -50,7 +50,7 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
 
 @claim("step", "fraction", "best", "reached", "steps")
 def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
-    """The model reached most of its best quality in the first half of training."""
+    """The model reached the share `share` of its best chrF in the first half of training."""
     if not 0 < share < 1:
         raise LessonError(f"share must be between 0 and 1, not {share:g}")
     scores = recorded_scores(evidence)
