@@ -38,7 +38,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     for name, kind, what in (
         ("temperature", float, "a value below 1 sharpens the distribution, a value above 1 flattens it"),
         ("top-k", int, "number of most likely tokens to choose from; 0 for all"),
-        ("top-p", float, "choose from the most likely tokens whose probabilities add up to this"),
+        ("top-p", float, "choose from the fewest tokens whose probabilities add up to at least this"),
         ("seed", int, "random seed"),
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
