@@ -18,23 +18,24 @@ Done = Callable[[int, Any], None]
 MAX_TOGETHER = 16
 # Seconds until a waiting user sees how many requests are ahead, and seconds between updates.
 SECONDS_UNSHOWN, UPDATE_INTERVAL = 1.0, 3.0
-# Seconds after which a turn lets waiting threads go first. If shorter turns were interrupted
-# too, all would finish later.
+# Seconds after which a thread with the turn lets waiting threads go first. If shorter turns were interrupted too, all
+# threads would finish later.
 TIME_SLICE = 0.3
-# Seconds for which a thread waits for more requests of the same kind before it computes a batch.
+# Maximum number of seconds that a thread waits for more requests of the same kind before it computes a batch.
 BATCH_WAIT = 0.15
 
 
 class Turns:
     """A lock whose waiting threads get their turn in order of arrival; `together` batches requests of the same kind.
 
-    Each session is a thread of one process. Threads that compute at the same time compete for the Python interpreter at
-    every model operation. Without a queue, thirty users would wait many times longer.
+    Each session runs in a thread of the same process. Threads that compute at the same time compete for the Python
+    interpreter at every model operation. Without a queue, thirty users would wait many times longer.
 
     Args:
-        show_place: returns a context manager that shows the number of requests ahead. If it raises, as Streamlit does
-            when the user has left the page, the thread leaves the queue.
-        meanwhile: another lock, whose turn a thread gives up while it waits for this lock or holds it.
+        show_place: returns a context manager that shows the number of requests ahead. If showing the number raises an
+            exception (in Streamlit, because the user has left the page), the thread leaves the queue.
+        meanwhile: another lock. A thread gives up its turn at that lock while it waits for this lock and, except in
+            `together`, while it holds this lock.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Turns:
 
     @contextmanager
     def with_priority(self) -> Iterator[None]:
-        """Context manager for a turn ahead of all waiting threads, except those that also have priority."""
+        """Context manager that takes a turn before all waiting threads, except those that also have priority."""
         with ExitStack() as turn:
             self._begin(_Request(None, None, early=True))
             turn.push(self.__exit__)
@@ -106,7 +107,7 @@ class Turns:
                 pass
 
     def together(self, kind: Hashable, item: Item, run: Callable[[Sequence[Item], Done], None]) -> Any:
-        """Compute an item's result in one batch with waiting items of the same kind.
+        """Return an item's result, computed in one batch with the waiting items of the same kind.
 
         The thread that has the turn computes the whole batch. If the batch fails, its items are computed one by one, so
         that only the faulty items fail.
@@ -114,12 +115,12 @@ class Turns:
         Args:
             kind: the item's kind; all items of a kind must have the same `run`.
             item: the input of the computation.
-            run: computes a batch of items, and passes each result to a callback as soon as the result is ready. If the
-                result is an exception, only that item's caller raises the exception.
+            run: computes a batch of items, and passes each result to a callback as soon as the result is ready. If a
+                result is an exception, it is raised only for that item's caller.
         """
         request = _Request(kind, item)
         try:
-            # Wait a little for more requests of the same kind, because a batch takes hardly longer than a single item.
+            # Wait a little for more requests of the same kind, because a batch takes hardly longer than one item.
             with self._others_go_on():
                 self._wait(request)
                 if not request.finished and self._meanwhile is not None:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.ui.server.opening import arrange_document
 
-# The scripts' path is below that of Streamlit's static files, so that proxies that cache static files cache them too.
+# The scripts' path is below that of Streamlit's static files, so proxies that cache static files cache the scripts too.
 FOLDER = "/static/atlas/"
 CACHE_FOREVER = {"Cache-Control": "public, immutable, max-age=31536000"}
 # HTML documents whose path contains one of these strings must not be changed.
@@ -43,7 +43,7 @@ class DocumentMiddleware:
         ):
             await self._app(scope, receive, send)
             return
-        # Search for the folder anywhere in the path, because the app may be served below any URL path.
+        # Search for the folder anywhere in the path, because the app may be served under a path prefix.
         script = _scripts.get(scope["path"][scope["path"].find(FOLDER) :])
         if script is not None:
             await Response(script, media_type="text/javascript", headers=CACHE_FOREVER)(scope, receive, send)

@@ -1,7 +1,7 @@
-"""Disables Streamlit endpoints and messages that the app does not need and that have no setting.
+"""Disables Streamlit endpoints and messages that the app does not need and that no Streamlit setting disables.
 
-`app.py` installs the filter before the server answers the first request. tests/unit/test_endpoint_filter.py sends every
-rejected request and message to a real server.
+`app.py` installs the filter before the server answers the first request. tests/unit/test_endpoint_filter.py sends
+every kind of rejected request and message to a real server.
 """
 
 from google.protobuf.message import DecodeError
@@ -15,9 +15,9 @@ from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 from pages.ui.server.document import DocumentMiddleware
 
-# Allowed browser messages: run the page, stop the script run, and heartbeat. Some other messages can read
-# project files that git ignores or clear the caches of all users. Requests for upload URLs use memory even
-# if uploads are switched off.
+# Messages that the browser may send: requests to run the page or stop the script run, and heartbeats. With some of the
+# other messages, a browser could read project files that git ignores, or clear the caches of all users. Requests for
+# upload URLs use memory even if uploads are switched off.
 ALLOWED_MESSAGES = {"rerun_script", "stop_script", "app_heartbeat"}
 # The metrics endpoint reveals how many users there are and how long their sessions last.
 METRICS = "/_stcore/metrics"
@@ -50,11 +50,11 @@ class EndpointFilter:
 
 
 def filtered(message: Message) -> Message | None:
-    """Return the WebSocket message to pass on to Streamlit; None to drop a message that no page sends."""
+    """Return what to pass on to Streamlit for a WebSocket message; None to drop a message that no page needs."""
     if message["type"] != "websocket.receive":
         return message
     data = message.get("bytes")
-    # Pass on an oversized message without parsing it, because Streamlit then ends the session.
+    # Pass on an oversized message without parsing it: Streamlit ends the session when it receives one.
     if data is not None and len(data) > get_max_widget_state_size_bytes():
         return message
     try:

@@ -1,7 +1,7 @@
 """Warms up a server process before users arrive, by loading the model and rendering the first pages.
 
-A new process imports torch, loads the model and compiles the pages' rendering code. Without a warm-up, a page's first
-user would wait ten seconds for this, as would all users who arrive meanwhile.
+A new process imports torch, loads the model and compiles the pages' rendering code. Without a warm-up, the first
+user would wait about ten seconds for this, as would all users who arrive meanwhile.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from attention_atlas.app_process import WARM_UP_VARIABLE
 
 # The slowest module to import, because it imports torch. Every script run needs it.
 SLOWEST_IMPORT = "transformer.running.translator"
-# Typical seconds from process start to the first page, on two cores with one of them busy.
+# Typical number of seconds from the start of the process to its first page, on two cores, one of them busy.
 USUAL_SECONDS = 10.0
 # URL paths of the pages that users usually open first; the start page has an empty path.
 PAGES = ("", "cross_attention")
@@ -31,7 +31,7 @@ _is_warm = False
 
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
-    """Lifespan context of the server: warm up in the background or, if ANSWERS_WHEN_WARM is set, before serving."""
+    """Lifespan context of the server: warm up in the background or, if `WARM_UP_VARIABLE` is set, before serving."""
     task = asyncio.create_task(warm_up())
     if os.environ.get(WARM_UP_VARIABLE):
         await task
@@ -40,16 +40,16 @@ async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
 
 
 async def warm_up() -> None:
-    """Import torch, render the first pages without a browser, and freeze the loaded objects."""
+    """Import torch, render the first pages without a browser, and exempt the loaded objects from garbage collection."""
     global _is_warm
-    # Import the module before rendering a page. A page that imported it would hold the script lock, so waiting
-    # users would see no message.
+    # Import the module before rendering a page. A page that imported it would hold the script lock, so users waiting
+    # for the lock would not see that the Transformer is starting.
     await asyncio.to_thread(import_module, SLOWEST_IMPORT)
     from transformer.serving.server_process import tune_process
 
     for page in PAGES:
         await draw(page)
-    # Call `tune_process` last, so that it also freezes objects from modules that the pages import.
+    # Call `tune_process` last, so that the exemption includes objects from modules that the pages import.
     await asyncio.to_thread(tune_process)
     _is_warm = True
 

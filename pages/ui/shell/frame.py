@@ -21,19 +21,19 @@ STYLE = """<style>
 .st-key-lecture_vote { position: fixed; bottom: 4px; left: 8px; z-index: 999991; width: auto; }
 /* Waiting messages, at the bottom, on top of the previous content of the page. */
 .st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
-/* On a projector, the five menus, one with the page's name, must not overlap the buttons. */
+/* On a projector, the five menus (one shows the page's title) must not overlap the buttons. */
 @media (max-width: 1150px) { [data-testid=stTopNavSection] { padding-inline: 1px; gap: 2px; } }
 /* Streamlit's running indicator and Stop button are to the right of the lecture bar. */
 @media (min-width: 900px) { .st-key-lecture_bar { right: 144px; } }
 [data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-lecture_vote, .st-key-waiting)) {
     display: contents;
 }
-/* Fixed, because Streamlit would measure these icons when it renders them, maybe in lecture mode. */
+/* A fixed size, because Streamlit would measure these icons when it renders them, perhaps in lecture mode. */
 [data-testid=stTooltipIcon] svg { width: 1rem; height: 1rem; }
 /* The area that a finger can hit is 24 x 24 pixels (WCAG 2.5.8). */
 [data-testid=stTooltipIcon] button[aria-label=Help] { position: relative; }
 [data-testid=stTooltipIcon] button[aria-label=Help]::after { content: ""; position: absolute; inset: -4px; }
-/* On a phone, the name of a button and a row of buttons wrap, where Streamlit would cut them, and a figure shrinks. */
+/* On a phone, button labels and rows of buttons wrap instead of being cut off, and charts shrink to fit. */
 @media (max-width: 640px) {
     button .stMarkdownEllipsis, button .stMarkdownEllipsis p { white-space: normal; text-align: left; }
     [data-testid=stButtonGroup] [role=radiogroup] { flex-wrap: wrap; }

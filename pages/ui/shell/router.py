@@ -74,7 +74,7 @@ def navigate() -> None:
     except PageEnd:
         return
     except AtlasError as error:
-        # Pages do not handle these errors, such as a lost model server or a device that is out of memory.
+        # Errors that pages do not handle, such as an unreachable model server or a device that is out of memory.
         st.error(error_text(error), icon=":material/error:")
 
 

@@ -41,7 +41,7 @@ def segments(
         titles: the title of each value, in the order of the control.
         cls, name: the parameter class and the field's name.
         value: the value to show; None for the field's current value.
-        options: more options of `st.segmented_control`.
+        options: further options for `st.segmented_control`.
     """
     shown = {} if value is None else {"value": value}
     st.segmented_control(
@@ -55,7 +55,7 @@ def bind_number(
     """Return the keyword arguments that bind a number widget to a URL parameter, including the field's limits.
 
     Args:
-        maximum: the largest number, if smaller than the field's limit.
+        maximum: the largest allowed number; None for the field's own limit.
         value: the value to show; None for the field's current value.
     """
     least, limit = cls.limits(name)
@@ -65,7 +65,7 @@ def bind_number(
 
 
 def setting(cls: type[Params], **changes: object) -> dict[str, Any]:
-    """Return the keyword arguments of a button that changes some URL parameters."""
+    """Return the keyword arguments for a button that changes some URL parameters."""
     return {"on_click": session.update, "args": (cls,), "kwargs": changes}
 
 

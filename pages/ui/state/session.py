@@ -3,8 +3,9 @@
 The session and the URL are compared once, at the start of each script run. Streamlit's own binding of widgets to the
 URL is unsuitable: it loses a link's values when the page changes, and scripts cannot set values.
 
-No session-state key of this module belongs to a widget, because Streamlit forgets the value of a hidden widget.
-Instead, a widget shows a value of the session, and the widget's callback changes that value (`pages.ui.state.bind`).
+Except for `DEVICE`, no session-state key in this module belongs to a widget, because Streamlit forgets the value of a
+hidden widget. Instead, a widget shows a value of the session, and the widget's callback changes that value
+(`pages.ui.state.bind`).
 """
 
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ MIRRORED = "_mirrored"
 ADDRESS = "_address"
 BOX_REQUEST = "_box_request"
 ORIGIN = "_origin"
-# Session-state key that is set when the "Decoding step by step" page has just decoded the translation.
+# Session-state key that is set when the user has just chosen a decoded translation (`read_instead`).
 JUST_DECODED = "_just_decoded"
 # Session-state key of the text that figure captions quote on pages that do not show the sentence.
 QUOTED_TEXT = "_quoted"
@@ -92,7 +93,7 @@ def _without_list(state: State) -> State:
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
-    """Return URL parameters as `follow_address` writes them on a page, so that a link adds only one history entry."""
+    """Return the URL parameters that `follow_address` would write on a page, so a link adds only one history entry."""
     return pinned_in_kind(opened_state(address, _state()), page).to_address()
 
 
@@ -189,7 +190,7 @@ def read_target(typed: str) -> None:
 
 
 def address_of(text: str, kind: Kind, choice: AttentionParams) -> dict[str, str]:
-    """Return the URL parameters that show a head on another sentence, with all other settings unchanged.
+    """Return the URL parameters that show a head on another sentence; settings that fit any sentence are kept.
 
     Args:
         text: the sentence; it is read with the model's own translation.
@@ -220,7 +221,7 @@ def read_instead(target: str, origin: str = "") -> None:
 
 
 def origin(target: str) -> str:
-    """Return a description of how a translation was decoded; empty if it was not decoded in this session."""
+    """Return how a translation was decoded; empty unless it is the last one that was passed to `read_instead`."""
     decoded, words = st.session_state.get(ORIGIN, ("", ""))
     return words if decoded == target else ""
 

@@ -28,9 +28,9 @@ def without_the_previous(state: State, before: State, *, just_decoded: bool) -> 
     """Return the state after the user's choices, without values that fit only the previous sentence or translation.
 
     Args:
-        state, before: the state with and without the choices.
-        just_decoded: whether the "Decoding step by step" page has just decoded the translation; if so, the decoding
-            settings are kept.
+        state, before: the state after and before the user's choices.
+        just_decoded: whether the user has just chosen a decoded translation (`session.read_instead`); if so, the
+            decoding settings are kept.
     """
     if state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
         if state.target == before.target:
