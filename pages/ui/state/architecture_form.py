@@ -39,7 +39,7 @@ def architecture_form(own_config: TransformerConfig) -> TransformerConfig:
     ):
         column.number_input(label, **bind_number(ArchitectureParams, name))
     choices = {
-        "tied": ("embeddings shared", "tied_embeddings"),
+        "tied": ("shared embeddings", "tied_embeddings"),
         "norm": ("layer norm", "norm"),
         "positions": ("positions", "positions"),
     }

@@ -1,4 +1,4 @@
-"""Shows the effect of switching heads off: both translations, and the change at each of the original's steps."""
+"""Shows the effect of switching heads off: both translations, and the change at each step of the original one."""
 
 import math
 from collections.abc import Callable
@@ -89,8 +89,9 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
                 alt=f"{title}, step by step; the table below has the numbers.",
             )
     st.caption(
-        "Both runs read the same translation: the one written with every head on. Below 0, a token became less likely. "
-        "The KL divergence also counts changes to tokens that were not written."
+        "Both runs read the same translation: yours, if you entered one; otherwise, the one written with every head "
+        "on. Below 0, a token became less likely. The KL divergence also counts changes in the probabilities of tokens "
+        "that were not written."
         + ("" if first is None else " The vertical line marks the first step at which the new translation differs.")
         + (f" Bars are means over {effect.draws} draws; thin lines are 95% intervals." if draw_facts else ""),
         help=explain("nats", "KL divergence", "log-probability"),
@@ -118,7 +119,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
 
 def changed_heads(interventions: Interventions, *, head_name: Callable[[Kind, int, int], str] = head_title) -> str:
-    """Describe the interventions, such as "without 3 heads"; a single head is called by its name."""
+    """Return a description of the interventions, such as "without 3 heads"; a single head is called by its name."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
     heads_named = head_name(*head) if count == 1 else f"{count} heads"
@@ -179,7 +180,9 @@ def describe_effect(
         interval = f"; 95% interval {low} to {high}, seed {interventions.seed}"
     if abs(change) < NOTICEABLE:
         change_text = typeset(change, "+.2f")
-        return f"{description} is as likely as before (its log-probability changes by {change_text} nats{interval})."
+        return (
+            f"{description} is about as likely as before (its log-probability changes by {change_text} nats{interval})."
+        )
     factor = math.exp(min(abs(change), 700))
     times = f"{factor:.2g}" if factor < 1000 else f"10^{abs(change) / math.log(10):.0f}"
     worst = int(np.abs(effect.step_change).argmax())

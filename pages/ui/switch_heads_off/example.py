@@ -54,8 +54,10 @@ def heads_in_words(heads: tuple[Head, ...]) -> str:
 def describe_example(decisive: DecisiveHeads) -> str:
     """Return Markdown that describes the effect of the example, and how the example was found."""
     if not decisive.translation:
-        return "The translation stays the same, but becomes less likely. No head that was tried changes its words."
-    alone = "" if len(decisive.heads) == 1 else " No single head that was tried changes its words."
+        return (
+            "The translation stays the same, but becomes less likely. No set of heads that was tried changes its words."
+        )
+    alone = "" if len(decisive.heads) == 1 else " No single head that was tried changes the translation."
     return f"The model then writes “{markdown(decisive.translation)}”{alone}"
 
 

@@ -27,11 +27,11 @@ def save_tables(
 
     Args:
         experiment: the experiment that produced the numbers.
-        interventions: the interventions of the model run; they name no heads if each head was measured separately.
+        interventions: the interventions of the model run; only their mode if the table covers several runs.
         table: the table of numbers to save.
         name: the base name of the files.
         lines: Python code that computes the table; empty for none.
-        further: additional facts for the JSON file, such as the seed.
+        further: additional facts for the files, such as the seed.
     """
     facts = {**run_facts(reading, interventions), **further}
     if lines:
@@ -41,7 +41,7 @@ def save_tables(
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
-    """Return the settings for the JSON file, such as the sentence and the gates; heads are in command-line notation."""
+    """Return the settings to save, such as the sentence and the gates; heads are named as on the command line."""
     return {
         "program": f"Attention Atlas {__version__}",
         "model": reading.translator.version,
@@ -55,6 +55,6 @@ def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
 
 
 def _reference(reading: Reading, interventions: Interventions) -> dict[str, str]:
-    """Return an entry with the name of the sentence file for replacement outputs; empty if the mode needs no file."""
+    """Return an entry with the digest of the sentences that supply replacement outputs; empty if none are needed."""
     means = reading.translator.means
     return {"reference": means.sentences} if means and interventions.mode in ("mean", "resample") else {}

@@ -110,7 +110,8 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
                 column,
                 main_figure(
                     f"**{TITLES[kind]}, what every head is worth:** {markdown(reading.trace.source_text)}",
-                    f"Needed most: layer {worst[1] + 1}, head {worst[2] + 1}; blue: translation less likely without it",
+                    f"Needed most: layer {worst[1] + 1}, head {worst[2] + 1}; blue: translation less likely without "
+                    "that head",
                     when=main and name == "measured" and kind == worst[0],
                 ),
             ):
@@ -123,7 +124,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         help=explain("head", "log-probability", "nats"),
     )
     table = importance_table(importance)
-    show_numbers(table, "off_importance_numbers", digits=4, label="The numbers of every head")
+    show_numbers(table, "off_importance_numbers", digits=4, label="The numbers for every head")
     save_tables(
         reading,
         experiment,
@@ -174,7 +175,7 @@ def describe_importance(
 def describe_translation(effect: Effect) -> str:
     """Return what the model now writes, as the end of a Markdown sentence about a changed log-probability."""
     if effect.draws > 1:
-        return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
+        return f", and the translation stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:
         return ", yet the model still writes the same translation."
     translation = effect.free.target_text
@@ -186,7 +187,7 @@ def describe_translation(effect: Effect) -> str:
 
 
 def describe_correlation(agreement: float) -> str:
-    """Describe a rank correlation, such as "in almost the same order"."""
+    """Return a phrase that describes a rank correlation, such as "in almost the same order"."""
     for least, how in ((0.9, "almost"), (0.7, "much"), (0.4, "roughly")):
         if agreement >= least:
             return f"in {how} the same order"
@@ -226,5 +227,5 @@ def _show_board(values: ByHead, kind: Kind, name: str, most: float) -> None:
         heads_matrix(values[kind], name="less likely … more likely without it", scale=diverging(most)),
         key=f"off_{name}_{kind}",
         clicked=lambda layer, head: session.update(OffParams, heads=HeadSet(((kind, layer, head),))),
-        alt=f"{name.capitalize()} {CHANGE}, of {TITLES[kind].lower()}; the table below has the numbers.",
+        alt=f"{name.capitalize()} {CHANGE}, for {TITLES[kind].lower()}; the table below has the numbers.",
     )

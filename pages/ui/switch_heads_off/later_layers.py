@@ -15,9 +15,9 @@ from transformer.values.interventions import Interventions
 
 
 def show_later_layers(reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str) -> None:
-    """Show every head's attention map in the original run, in the run with the chosen heads off, and their difference.
+    """Show every head's attention map without and with the interventions, and the difference between the two maps.
 
-    In both runs, the model reads the original translation.
+    In both runs, the model reads the same translation.
 
     Args:
         interventions, draws: the interventions, and the number of sampled sentences.
@@ -35,8 +35,8 @@ def show_later_layers(reading: Reading, interventions: Interventions, draws: int
         what,
     )
     st.caption(
-        "Both runs read the same translation. Layers before the first switched head do not change; *the difference* "
-        "shows what happens in the layers after it. A head that is off still attends, but its output is "
+        "Both runs read the same translation. Layers before the first changed head stay the same; *the difference* "
+        "shows what happens in the layers after that head. A head that is off still attends, but its output is "
         "discarded."
     )
     runs, run = reading.runs, EffectRun(reading.run, interventions, draws)

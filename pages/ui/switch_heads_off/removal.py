@@ -32,8 +32,8 @@ from transformer.values.interventions import Interventions, head_name
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
 # Display names of the removal orders in recorded measurements, by `Quality.order`.
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# Heads "can go" until the translation loses more than half of its probability (HALF_PROBABILITY, in nats). Over many
-# sentences, they can go until BLEU falls below this share of its original value.
+# Heads "can go" as long as the translation loses at most half of its probability (HALF_PROBABILITY, in nats) or, over
+# many sentences, as long as BLEU keeps at least SCORE_SHARE of its value with all heads.
 HALF_PROBABILITY, SCORE_SHARE = math.log(2), 0.9
 # Number of random removal orders for one sentence.
 SEEDS = 3
@@ -56,7 +56,7 @@ def show_removal(reading: Reading) -> None:
     if params.removal:
         _show_sentence(reading, params)
     if not recorded:
-        st.caption(recording.missing("How scores over many sentences fall while heads are removed was"))
+        st.caption(recording.missing("The effect of removed heads on BLEU over many sentences was"))
     elif params.removal:
         _show_recorded(recorded)
 
@@ -71,7 +71,7 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
     with main_figure(
         f"**How many heads does the model need?** {markdown(reading.trace.source_text)}",
         f"{removable_steps(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF_PROBABILITY)} of "
-        f"{_head_count(curves)} can go, least important first, before the translation is half as likely",
+        f"{_head_count(curves)} can go, least important first, before the translation is less than half as likely",
     ):
         show_altair(
             removal_chart(table, "log-probability, nats"),
@@ -82,11 +82,11 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
         "The same translation is scored each time. Each removed head is replaced by "
         f"{MODES[params.mode]}{' (the first draw)' if params.drawn else ''}. The least important head is the one whose "
         "removal, on its own, leaves the translation most likely. That order ignores teamwork: two heads together can "
-        "be worth more than each on its own.",
+        "be worth more than the sum of their separate effects.",
         help=explain("log-probability", "nats"),
     )
     numbers = removal_table(curves)
-    show_numbers(numbers, "off_removal_numbers", digits=3, label="The numbers of every order")
+    show_numbers(numbers, "off_removal_numbers", digits=3, label="The numbers for every order")
     save_tables(reading, experiment, Interventions(mode=params.mode), numbers, "heads_removed", **params.drawn)
 
 
@@ -105,7 +105,7 @@ def _show_recorded(recorded: RemovalQuality) -> None:
 
 
 def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Sequence[int]) -> pd.DataFrame:
-    """Return a table with the columns order, removed and value; each row is a point of a curve.
+    """Return a table with the columns order, removed and value; each row is a point on a curve.
 
     Orders other than MEASURED and GRADIENT are random.
     """
@@ -159,13 +159,13 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def removable_steps(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """Return how many heads can be removed before `values` fall below `least`; `values[0]` includes all heads."""
+    """Return how many heads can be removed before `values` fall below `least`; `values[0]` is with all heads."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
 def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
-    """Return Markdown that states how many heads can be removed before the translation becomes half as likely."""
+    """Return Markdown that states how many heads can be removed before the translation is less than half as likely."""
     gone = {
         name: removable_steps(curve.log_probs, curve.log_probs[0] - HALF_PROBABILITY) for name, curve in curves.items()
     }
@@ -188,13 +188,13 @@ def describe_origin(recorded: RemovalQuality) -> str:
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
         f"({markdown(recorded.data)}), compared with human translations; removed heads output zeros. Heads are "
-        "ordered by their mean importance over other sentences, so no order is fitted to these. Computed by "
-        f"`{REMOVAL.command}`."
+        "ordered by their mean importance over other sentences, so no order is fitted to these sentences. "
+        f"Computed by `{REMOVAL.command}`."
     )
 
 
 def describe_quality(recorded: RemovalQuality) -> str:
-    """Return Markdown that states how many heads can be removed while BLEU stays above 90% of its value."""
+    """Return Markdown that states how many heads can be removed while BLEU keeps at least 90% of its value."""
     gone, full_score, heads = {}, 0.0, 0
     for order in dict.fromkeys(point.order for point in recorded.points):
         points = [point for point in recorded.points if point.order == order]

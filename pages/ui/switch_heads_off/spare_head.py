@@ -23,13 +23,13 @@ def spare_head(reading: Reading) -> Bet:
         effects = [reading.runs.get(EffectRun(reading.run, Interventions({head: 0.0}))) for head in heads]
         costs = [abs(effect.change) for effect in effects]
         reasons = [
-            f"{choice} it changes by {typeset(effect.change, '+.2f')} nats, and the model writes "
+            f"{choice}, it changes by {typeset(effect.change, '+.2f')} nats, and the model writes "
             + ("the same translation" if effect.first_difference is None else "another translation")
             for choice, effect in zip(choices, effects, strict=True)
         ]
         best, worst = costs.index(min(costs)), costs.index(max(costs))
         reason = (
-            f"Cost is the change in the translation's log-probability: without {reasons[best]}; without "
+            f"Cost is the size of the change in the translation's log-probability: without {reasons[best]}; without "
             f"{reasons[worst]}."
         )
         return answer_of_worth(choices, tuple(-cost for cost in costs), reason)
@@ -38,7 +38,7 @@ def spare_head(reading: Reading) -> Bet:
 
 
 def certain_heads(trace: Trace) -> tuple[Head, ...]:
-    """Return the heads with the largest mean row maximum: one per attention kind, and two for cross-attention."""
+    """Return the heads with the largest mean row maximum: two for cross-attention, one for every other kind."""
     heads: list[Head] = []
     for kind in trace.kinds:
         certain = trace.attention(kind).max(axis=-1).mean(axis=-1)

@@ -17,14 +17,14 @@ from transformer.values.interventions import Interventions, Mode
 from transformer.values.trace import KINDS, Trace
 
 KEY = "head_switches"
-# Describes in exported files how each mode changes a head's output.
+# Descriptions, for exported files, of how each mode changes a head's output.
 BASELINES: dict[Mode, str] = {
-    "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of it",
+    "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of the output",
     "mean": "the difference between a head's output and its mean over 200 sentences is multiplied by the gate, so 0 "
     "leaves the mean",
-    "uniform": "a head's weights are drawn towards an even share for every visible token, so 0 makes them even",
+    "uniform": "a head's weights are mixed with equal weights for all visible tokens, so 0 makes the weights equal",
     "resample": "the difference between a head's output and its output at a random position of another sentence is "
-    "multiplied by the gate. So 0 leaves the other sentence's output. Each draw takes one of 200 sentences",
+    "multiplied by the gate, so 0 leaves the other sentence's output; each draw uses one of 200 sentences",
 }
 
 draw_switches = component("head_switches/head_switches")
@@ -45,7 +45,7 @@ def pick_heads(reading: Reading) -> Interventions:
             "mode",
             help="These are called zero ablation, mean ablation, uniform attention and resample ablation. In training, "
             "later layers never received zeros. The mean is what they receive on average. They could have received "
-            "the output for another sentence; that output depends on chance, so several sentences are tried.",
+            "the output for another sentence; which sentence is chosen depends on chance, so several are tried.",
         )
     gate.slider(
         "Gate: share of the output kept",
@@ -57,7 +57,7 @@ def pick_heads(reading: Reading) -> Interventions:
         draws, seed, _ = st.columns([1, 1, 2], gap="medium")
         draws.number_input(
             "Draws",
-            help="How many other sentences are tried; all numbers below are means over them.",
+            help="How many other sentences are tried; the measured changes are means over all of them.",
             **bind_number(OffParams, "draws"),
         )
         seed.number_input(
@@ -69,7 +69,7 @@ def pick_heads(reading: Reading) -> Interventions:
 
 
 def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
-    """Show a switch for every head, and store which heads the user switches.
+    """Show a switch for every head, and store which heads the user has switched off.
 
     Args:
         trace: the trace whose attention maps the switches show.
@@ -104,7 +104,7 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
 
 
 def picture(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Tile one attention kind's maps of all heads into one array, with a row of maps per layer.
+    """Tile the maps of one attention kind into one array, with a row of maps per layer and a column per head.
 
     Args:
         weights: the attention weights, [L, H, R, C].

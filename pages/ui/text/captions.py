@@ -30,7 +30,8 @@ READING_HINTS = {
     "cross": "Each time it writes a {target} {size}, the model looks at the {source} sentence. Each row is one such "
     "step; its colours show how much it looks at each {source} {size}.",
 }
-# If more than this share of a head's attention is on one kind of position, the caption says "mostly looks at".
+# If more than this share of a head's attention is on one token or one relative position, the caption says "mostly looks
+# at".
 MIN_MAIN_SHARE = 0.5
 # "Very focused" requires a mean row maximum of at least FOCUSED, and an entropy of at most FOCUSED_ENTROPY times the
 # maximum entropy.
@@ -47,7 +48,7 @@ def describe_axes(view: View, languages: Languages) -> str:
     across = languages.target if view.axes.kind == "decoder" else languages.source
     if across.right_to_left:
         sentences.append(
-            f"{across.name} is read from right to left; the columns are in reading order, the first at the left."
+            f"{across.name} is read from right to left; the columns are in reading order, the first on the left."
         )
     if view.hidden is not None:
         sentences.append("Start and end symbols are hidden, and the rest of each row is scaled up to a sum of 1.")
@@ -74,17 +75,17 @@ def describe_head(view: View, metrics: HeadMetrics, layer: int, head: int) -> st
         )
     if view.hidden is not None and view.hidden[layer, head].max() >= 0.005:
         share = view.hidden[layer, head].mean()
-        sentences.append(f"On average, {share:.0%} of a row was on the symbols that are now hidden.")
+        sentences.append(f"On average, {share:.0%} of a row's attention was on the symbols that are now hidden.")
     return " ".join(sentences)
 
 
 def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
-    """Return one sentence about where most of a head's attention goes or, if there is no such place, how focused it is.
+    """Return a sentence about where a head mostly looks or, if there is no such place, about how focused the head is.
 
     Args:
         head_pattern: the pattern in the head's weights.
         names: the head's names.
-        confidence: the head's confidence, the value that `describe_most_focused_head` mentions.
+        confidence: the head's confidence, which `describe_most_focused_head` also shows.
     """
     size, total = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
@@ -113,8 +114,8 @@ def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], con
         and head_pattern.entropy <= FOCUSED_ENTROPY * head_pattern.limit
     ):
         return (
-            f"Very focused: on average, a row puts {head_pattern.peak:.0%} of {total} on one {size}, a different one "
-            f"in each row {entropy}."
+            f"Very focused: on average, a row puts {head_pattern.peak:.0%} of {total} on one {size}, but not "
+            f"on the same one in every row {entropy}."
         )
     # A word's row is the mean of its tokens' rows, which may each be focused, so also check the confidence.
     if (
@@ -155,7 +156,7 @@ def _describe_outlier(view: View, expected: Expectation, layer: int, head: int, 
     which = (
         "One exception"
         if outlier.rows == 1
-        else f"{outlier.rows} of {outlier.counted} rows are exceptions, above all one"
+        else f"{outlier.rows} of {outlier.counted} rows are exceptions. The clearest one"
     )
     return [
         f"{which}: {_row(view, outlier.row, read=expected.read)} {_label(view, outlier.column)}; {instead} "
@@ -207,7 +208,7 @@ def describe_most_focused_head(metrics: HeadMetrics) -> list[str | HeadLink]:
 
 
 def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, is_chosen: bool) -> list[str | HeadLink]:
-    """Return a sentence that names the most informative head and gives the reason; empty if no confidence is known.
+    """Return a sentence that names the most informative head and says why; empty if the head's confidence is undefined.
 
     Args:
         is_chosen: whether the map shows a head that the user has chosen.
@@ -223,7 +224,7 @@ def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, is_chosen: boo
     elif clearest.is_resting:
         reason = "the most focused head; here, every head looks mostly at the first token or the end symbol"
     else:
-        reason = "the most focused head that does not just look at the first token or the end symbol"
+        reason = "the most focused head that does not look mostly at the first token or the end symbol"
     return (
         ["Suggested head: ", link, f", {reason}. "]
         if is_chosen

@@ -10,7 +10,7 @@ WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def marked_words(old: str, new: str) -> tuple[str, str]:
-    """Return both texts as Markdown that marks words occurring in only one of them."""
+    """Return both texts as Markdown that marks the words in which they differ."""
     words = WORD.findall(old), WORD.findall(new)
     parts: tuple[list[str], list[str]] = ([], [])
     for operation, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():

@@ -165,7 +165,7 @@ def test_resample_ablation_caption_and_tables_state_the_measured_effect(small_tr
     assert (table["low"] <= table["change"]).all() and (table["change"] <= table["high"]).all()
     assert draws["translation"].tolist() == list(effect.translations)
     assert set(draws["other sentence"]) == {"I have a dream.", "A dog."}, "both are taken in turn"
-    assert describe_translation(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**."
+    assert describe_translation(effect) == f", and the translation stays the same in **{effect.unchanged} of 4 draws**."
     ends = [
         layer
         for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
