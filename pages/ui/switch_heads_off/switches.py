@@ -24,7 +24,7 @@ BASELINES: dict[Mode, str] = {
     "leaves the mean",
     "uniform": "a head's weights are mixed with equal weights for all visible tokens, so 0 makes the weights equal",
     "resample": "the difference between a head's output and its output at a random position of another sentence is "
-    "multiplied by the gate, so 0 leaves the other sentence's output; each draw uses one of 200 sentences",
+    "multiplied by the gate. So 0 leaves the other sentence's output. Each draw uses one of 200 sentences",
 }
 
 draw_switches = component("head_switches/head_switches")
