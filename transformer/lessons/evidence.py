@@ -71,7 +71,7 @@ class Evidence:
         return self.runs.get(ScoresRun(self.sentence, None, variants)).change
 
     def view(self, kind: Kind) -> View:
-        """Return one attention kind's maps, whose rows and columns are whole words, and start and end symbols."""
+        """Return one attention kind's maps, whose rows and columns are whole words, or start and end symbols."""
         return view_of(self.trace(), kind, words=True)
 
     def step(self, number: int) -> int:

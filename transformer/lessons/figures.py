@@ -25,8 +25,8 @@ FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     **{show: _parameters(show) for show in TABLES},
 }
 SCORES, COUNTS, STEPS = range(-1_000_000, 1_000_001), range(1, 1_000_001), range(1_000_001)
-# Valid values of each parameter: any text, one of several texts, a number, or an integer in a range. Steps must
-# also exist in the translation, and heads in the loaded model.
+# Valid values of each parameter: any text, one of several texts, a number, or an integer in a range. Steps must also
+# exist in the translation, and heads in the loaded model.
 FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] = {
     "kind": KINDS,
     "head": str,

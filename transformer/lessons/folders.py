@@ -25,8 +25,8 @@ def id_of(path: Path) -> str:
 def lesson_files() -> dict[str, Path]:
     """Return all lesson files by id: first the built-in ones, then the teacher's, each group sorted by file name.
 
-    If a teacher's lesson has the id of a built-in lesson, only the built-in lesson is returned. Files without
-    a valid id are skipped.
+    If a teacher's lesson has the id of a built-in lesson, only the built-in lesson is returned. Files without a
+    valid id are skipped.
     """
     paths = [*sorted(SHIPPED_FOLDER.glob("*.toml")), *sorted(OWN_FOLDER.glob("*.toml"))]
     files: dict[str, Path] = {}

@@ -103,8 +103,8 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
     matching = [at for at, place in places.items() if _is_equal(measured, place)]
     if not matching:
         return (
-            f"no place in the figure shows {value}, {_format_value(measured)}: choose another figure, or leave out the "
-            "value"
+            f"no place in the figure shows {value}, {_format_value(measured)}: choose another figure, or remove the "
+            "value from the answer"
         )
     # Prefer a place whose name contains the value's name.
     return f"add its place to carried_by, such as {value} = {min(matching, key=lambda at: value not in at)!r}"

@@ -47,7 +47,7 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
     """Return a step's question. The choices are sorted, so that their order does not reveal the answer.
 
     Raises:
-        LessonError: the answer matches no choice or two choices, or the value to guess is not a number.
+        LessonError: the answer matches no choice or several choices, or the value to guess is not a number.
     """
     if step.guess:
         value = finding.values[step.guess]
