@@ -22,9 +22,9 @@ part = pick_part(PAGE.name, MatteredParams, source=languages.source.name, target
 reading = read_sentence()
 show_translation(reading)
 st.markdown(
-    "Which words does a translated word come from? Several methods answer this. They agree on clear cases and differ "
-    "on others. Most of them compute the answer from the model's weights and gradients; erasure measures it, by hiding "
-    "a word and running the model again."
+    "Which words does a translated word come from? Several methods answer this question. They agree on clear cases and "
+    "disagree on others. Most of them compute the answer from the model's attention weights, vectors and gradients; "
+    "erasure measures it by hiding a word and running the model again."
 )
 if part != "guess":
     show_bet(PAGE.name, reading)

@@ -1,4 +1,4 @@
-"""Guessing game for students: which word's removal changes the translation most?"""
+"""Guessing game: the user bets which word's removal changes the translation most, then sees what each method picks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from transformer.values.trace import Trace
 
 PAGE, USER = "what_mattered", "you"
 QUESTION = f"**{QUESTION_TEXT}**"
-# Column widths in pixels that let a projector show all columns.
+# Widths in pixels of the columns whose text wraps, so that all columns fit on a projector.
 WIDTHS = {"named by": 180, "typed without it, the model writes": 210}
 
 
@@ -55,7 +55,7 @@ class Retyping:
 
 
 def show_guess(reading: Reading) -> None:
-    """Show the bet; after the user has answered, compare the answer with each attribution method's."""
+    """Show the bet; after the user has answered, compare the answer with the words that the attribution methods pick."""
     trace = reading.trace
     groups, labels, ranked = source_columns(trace, words=True)
     st.markdown("Bet first. Then every method picks a word, and you see what the model does without that word.")
@@ -86,14 +86,14 @@ def show_guess(reading: Reading) -> None:
         show_altair(
             decrease_chart(costs, ranked, labels, guessed),
             key="mattered_falls",
-            alt=f"For every {reading.languages.source.name} word: by how much the translation's log-probability falls "
-            "when the word is hidden.",
+            alt=f"For every {reading.languages.source.name} word, a bar shows how much the translation's "
+            "log-probability falls when the word is hidden.",
         )
     st.caption(
-        "These are two experiments. In one, the word is *hidden* from all others in every layer, while its position "
-        "stays. Erasure measures exactly this, so erasure picks the winner by definition. In the other, the sentence "
-        "is *typed* again without the word; this is done only for words that you or a method picked. Both measure how "
-        "much less likely the translation of the whole sentence becomes.",
+        "The numbers come from two experiments. In the first, the word is *hidden* from all other words in every "
+        "layer, but keeps its position. Erasure measures exactly this, so erasure picks the winner by definition. In "
+        "the second, the sentence is *typed* again without the word; this is done only for words that you or a method "
+        "picked. Both experiments measure how much less likely the original translation becomes.",
         help=explain("log-probability", "nats"),
     )
     save_buttons(
@@ -130,7 +130,7 @@ def answer_table(
     ranked: Sequence[int],
     typed: Mapping[int, Retyping],
 ) -> pd.DataFrame:
-    """Return a table with one row per picked word, sorted by how much hiding the word changes the translation."""
+    """Return a table with one row per picked word; the word whose hiding lowers the log-probability most is first."""
     places = _ranks(costs, ranked)
     return pd.DataFrame(
         [
@@ -154,14 +154,17 @@ def describe_winner(
     ranked: Sequence[int],
     typed: Mapping[int, Retyping],
 ) -> str:
-    """Return Markdown that names the right answer and who picked it, and compares the user's word with it."""
+    """Return Markdown that names the right word, the methods that picked this word, and the rank of the user's word.
+
+    It also names the picked word that costs most when the sentence is retyped without the word.
+    """
     places = _ranks(costs, ranked)
     best = min(places, key=lambda column: places[column])
     right = [name for name in answers.get(best, ()) if name != USER]
     parts = [
         f"When **{label_markdown(labels[best])}** is hidden, the translation changes most: its log-probability falls "
         "by "
-        f"{costs[best]:.2f} nats. {', '.join(right) or 'No method'} picked it."
+        f"{costs[best]:.2f} nats. {', '.join(right) or 'No method'} picked this word."
     ]
     guessed = next((column for column, names in answers.items() if USER in names), None)
     if guessed is not None and guessed != best:
@@ -180,7 +183,10 @@ def describe_winner(
 
 
 def decrease_chart(costs: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
-    """Return a bar chart with one bar per word, largest decrease first; the user's word has a different colour."""
+    """Return a bar chart with one bar per word, largest decrease first.
+
+    The user's word has its own colour, as do words whose hiding does not lower the log-probability.
+    """
     order = sorted(ranked, key=lambda column: -costs[column])
     table = pd.DataFrame(
         {
@@ -198,7 +204,7 @@ def decrease_chart(costs: np.ndarray, ranked: Sequence[int], labels: Sequence[st
             y=alt.Y("at:O", title=None, axis=axis),
             x=alt.X(
                 "fall:Q",
-                title="when hidden, the log-probability falls by (nats)",
+                title="fall of the log-probability when the word is hidden (nats)",
                 axis=alt.Axis(tickCount=7, **{**AXIS, "grid": True}),
             ),
             color=alt.Color("ink:N", scale=None),
@@ -210,7 +216,7 @@ def decrease_chart(costs: np.ndarray, ranked: Sequence[int], labels: Sequence[st
 
 
 def text_without(trace: Trace, group: Group) -> str:
-    """Return the sentence without the word at a group of token positions."""
+    """Return the sentence without the word whose token positions are in `group`."""
     spans = [token.span for token in (trace.source_tokens[position] for position in group) if token.span is not None]
     return " ".join((trace.source_text[: spans[0][0]] + " " + trace.source_text[spans[-1][1] :]).split())
 

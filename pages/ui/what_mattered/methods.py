@@ -12,7 +12,7 @@ def title(method: Method) -> str:
 
 
 def unit_and_sum(attribution: Attribution) -> str:
-    """Describe the unit of a method's scores for the first target, and what the scores add up to."""
+    """Describe the unit of a method's scores, and what the scores for the first target add up to."""
     properties, total = METHODS[attribution.method], float(attribution.total[0])
     if properties.adds_up == "no":
         return f"{properties.unit}; measured one by one" if properties.measured else properties.unit
@@ -23,7 +23,7 @@ def unit_and_sum(attribution: Attribution) -> str:
         off = float(attribution.error()[0])
         return f"{properties.unit}s; {adds}" if properties.unit == "share" else f"{properties.unit}; {adds} ± {off:.2f}"
     rest = sum(float(part[0]) for part in attribution.remainders.values())
-    return f"{properties.unit}; {typeset(total - rest)}, with biases {typeset(total)}"
+    return f"{properties.unit}; {typeset(total - rest)}, with the rest {typeset(total)}"
 
 
 def has_scores(attribution: Attribution) -> bool:

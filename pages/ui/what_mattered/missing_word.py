@@ -1,4 +1,4 @@
-"""The bet of "What mattered": which word's removal would change the translation most?"""
+"""The bet on the "What mattered" page: which word's removal would change the translation most?"""
 
 from attention_atlas.browser.token_labels import label_without_space
 from pages.ui.bets.bet import Bet, BetAnswer, answer_of_worth

@@ -1,4 +1,4 @@
-"""Controls that choose what to explain: a word, the whole translation, or why one word and not another."""
+"""Controls for choosing what to explain: a word, the whole translation, or the choice of one word over another."""
 
 import streamlit as st
 
@@ -26,7 +26,7 @@ WORD_KEY = "mattered_word"
 
 
 def pick_question(reading: Reading) -> AttributionQuestion:
-    """Show a button for each translated word and a menu of other candidates, and return the attribution question."""
+    """Show a button for each word of the translation and a menu of other candidates, and return the attribution question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.tokens
     word = explained_group(trace, params) or _default_word(reading, words=words)
@@ -42,7 +42,7 @@ def pick_question(reading: Reading) -> AttributionQuestion:
         required=True,
         key=preset(WORD_KEY, option),
         on_change=when_chosen(WORD_KEY, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
-        help="Each button is a step of the model. Choose one to explain the word written there.",
+        help="Choose what to explain: a word or token that the model wrote, or the whole translation.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if option != WHOLE:
@@ -50,7 +50,7 @@ def pick_question(reading: Reading) -> AttributionQuestion:
         st.toggle("Tokens instead of words", help=explain("token"), **bind(MatteredParams, "tokens"))
     question = question_of(trace, reading.translator.tokenizer, params, word, reading.languages)
     if question.other and len(groups[int(option)]) > 1:
-        st.caption("Candidates are single tokens, so only the first token of the word is compared.")
+        st.caption("Candidates are single tokens, so only the word's first token is compared with the other candidate.")
     return question
 
 
@@ -78,7 +78,7 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 
 def _default_word(reading: Reading, *, words: bool) -> Group:
-    """Return the word that the page explains by default: one for which attention weights and erasure disagree.
+    """Return the word to explain by default: the first for which attention weights and erasure disagree, if there is one.
 
     For a long sentence, ALTI+ replaces erasure, because erasure needs many model runs.
     """

@@ -26,10 +26,10 @@ class AttributionQuestion:
     Attributes:
         target: the prediction to explain.
         name: the explained word's unique label; empty for the whole translation.
-        other: the label of the candidate to compare with; empty for none.
+        other: the label of the candidate to compare with; empty if there is no comparison.
         words: whether columns are words instead of tokens.
         source, prefix: the token positions of each column, for the source and for the translation up to the last token
-            read.
+            that the decoder reads for the prediction.
         source_labels, prefix_labels: the labels of the columns, unique within each side.
         ranked: the indices of the source columns that are not special tokens.
         languages: the model's languages.
@@ -81,7 +81,7 @@ def group_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
-    """Return the source columns' token positions, their unique labels, and the indices of non-special columns."""
+    """Return the token positions and labels of the source columns, and the indices of columns of non-special tokens."""
     groups, _ = token_groups(trace, words=words)
     tokens = [[trace.source_tokens[position] for position in group] for group in groups]
     labels = tuple(disambiguate(group_label(group, trace.source_text, words=words) for group in tokens))
@@ -94,7 +94,7 @@ def question_of(
     """Return the attribution question for the page's settings.
 
     Args:
-        word: the token positions of the word to explain if the user's choice does not exist.
+        word: the token positions of the word to explain if the user has not chosen an existing word.
         languages: the model's languages.
     """
     words = not params.tokens
@@ -130,7 +130,10 @@ def question_of(
 
 
 def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
-    """Return the token positions of the chosen word; None if no word or the whole translation is chosen."""
+    """Return the token positions of the chosen word.
+
+    None if the user has chosen nothing, the whole translation, or a position that does not exist.
+    """
     if params.explained in ("", WHOLE):
         return None
     position = int(params.explained) - 1
@@ -153,7 +156,7 @@ def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]
 
 
 def default_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
-    """Return the first word for which two methods put different columns first, or else the least certain word.
+    """Return the first word for which two methods put different columns first; if none, the least certain word.
 
     Args:
         tops, others: for every predicted token, the column that each of the two methods puts first, [T].
@@ -169,5 +172,5 @@ def default_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
 
 
 def is_long(trace: Trace) -> bool:
-    """Return whether slow methods run only on request, because the sentence is long."""
+    """Return whether the sentence is so long that slow methods run only on request."""
     return len(trace.source_tokens) + len(trace.predicted_tokens) > LONG_TEXT

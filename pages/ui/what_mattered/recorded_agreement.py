@@ -18,7 +18,7 @@ from transformer.running.translator import Translator
 
 def show_recorded_agreement(translator: Translator) -> None:
     """Show the mean agreement for every pair of methods, or offer to measure it if there is no measurement."""
-    st.subheader("Do they agree over many sentences?", anchor=False)
+    st.subheader("Do the methods agree over many sentences?", anchor=False)
     recording = AGREEMENT.beside(translator)
     recorded = model_record(AGREEMENT, translator)
     if recorded is None:
@@ -28,8 +28,8 @@ def show_recorded_agreement(translator: Translator) -> None:
             agreement_statistics,
             label="Measure over many sentences",
             turns=LONG_RUNS,
-            missing="Whether the methods agree over many sentences was not measured for this model. In the "
-            "measurement, every method explains one word of each sentence.",
+            missing="For this model, the agreement of the methods over many sentences has not been measured. In the "
+            "measurement, every method explains one word of each sentence's translation.",
         )
         return
     table = recorded_table(recorded)
@@ -53,9 +53,9 @@ def show_recorded_agreement(translator: Translator) -> None:
         st.markdown(describe_recorded_agreement(recorded))
         st.caption(
             f"From the model's own translation of each of {recorded.sentences} sentences, one word is drawn at random. "
-            f"For this word, every method ranks the {translator.languages.source.name} words ({recorded.words:.1f} on "
-            "average). Each cell is the mean of Kendall's tau; it is grey where its 95% interval (bootstrap over "
-            f"sentences) includes 0. Computed by `{recording.command}`."
+            f"To explain this word, every method ranks the {translator.languages.source.name} words of the sentence "
+            f"({recorded.words:.1f} on average). Each cell shows the mean of Kendall's tau; the cell is grey if the 95% "
+            f"interval of the mean (bootstrap over sentences) includes 0. Computed by `{recording.command}`."
         )
         show_numbers(table.drop(columns=["row", "column"]), "mattered_many_numbers", digits=2)
 
@@ -79,7 +79,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 
 
 def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
-    """Return Markdown that names the methods closest to and farthest from erasure, with a warning about conclusions."""
+    """Return Markdown that names the methods closest to and farthest from erasure, and warns against overinterpretation."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     erasure = methods.index("erasure")
     others = [row for row in range(len(methods)) if row != erasure]
@@ -87,14 +87,14 @@ def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
     apart = tau.low[near, erasure] > tau.high[far, erasure]
     weights = methods.index("weights")
     return (
-        f"Erasure measures directly, and **{title(methods[near])}** comes closest to its ranking: tau "
-        f"{_with_interval(recorded, near, erasure)}. Farthest from it is **{title(methods[far])}**: "
-        f"{_with_interval(recorded, far, erasure)}. The two intervals "
-        + ("do not overlap" if apart else "overlap, so it is uncertain which of the two is closer")
+        "Erasure measures the effect of each word directly. Closest to the ranking by erasure is "
+        f"**{title(methods[near])}**: tau {_with_interval(recorded, near, erasure)}. Farthest from it is "
+        f"**{title(methods[far])}**: {_with_interval(recorded, far, erasure)}. The two intervals "
+        + ("do not overlap" if apart else "overlap, so it is uncertain which of the two methods is closer")
         + ".\n\nAttention "
         f"weights put the same word first as erasure in **{first.mean[weights, erasure]:.0%}** of the sentences "
         f"({first.low[weights, erasure]:.0%} to {first.high[weights, erasure]:.0%}).\n\n**What you may not "
-        "conclude:** that a method is right because it agrees more. The methods built from attention share their "
+        "conclude:** that a method is right because it agrees more with others. The methods built from attention share their "
         "ingredients, and erasure answers only one of several questions."
     )
 

@@ -34,10 +34,10 @@ from transformer.running.runs.translation import DecodingRun
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.trace import Trace
 
-# Methods that score the source and the translation on one scale. Rollout is left out: it gives half of every layer to
-# the residual connection, so the source share is the same at every step.
+# Methods that get a line in the chart. They score the source and the translation on one scale. Rollout does so too, but
+# gives half of every layer to the residual connection, so its source share is the same at every step.
 METHODS_SHOWN: tuple[Method, ...] = ("frozen_gradient", "alti", "erasure")
-# German beginnings that are wrong for most sentences.
+# Beginnings of a German translation that are wrong for most sentences.
 BEGINNINGS = ("Ich habe", "Die Musik", "Am Montag", "Das Parlament")
 BEGINNING, PROBLEM = "mattered_beginning", "_mattered_beginning_problem"
 # Below this source share, a step depends more on the translation so far than on the source.
@@ -58,7 +58,7 @@ def show_sides(reading: Reading) -> None:
     lowest = int(np.nanargmin(shares))
     with main_figure(
         f"**{source} or {target}?** {markdown(reading.trace.source_text)}",
-        f"Least {source} at step {lowest + 1}, where it writes “{markdown(_token(reading.trace, lowest))}”: "
+        f"Least {source} at step {lowest + 1}, where the model writes “{markdown(_token(reading.trace, lowest))}”: "
         f"{shares[lowest]:.0%}",
     ):
         show_altair(
@@ -68,11 +68,11 @@ def show_sides(reading: Reading) -> None:
             "numbers.",
         )
     st.caption(
-        f"The lines show which share of each step came from the {source} sentence; the rest came from the {target} "
-        "already written. For signed scores, only the magnitude counts. The methods measure differently, so "
-        "compare points on one line, not different lines. Where a line falls, the model leans on its own words, as it "
-        "does when it makes something up (Ferrando et al. 2022; Voita et al. 2021). Rollout has no line, because "
-        "by definition its share is the same at every step."
+        f"The lines show what share of each prediction comes from the {source} sentence; the rest comes from the "
+        f"{target} text already written. For signed scores, only the magnitude counts. The methods measure "
+        "differently, so compare points on one line, not points on different lines. Where a line falls, the model "
+        "leans more on its own words, as it does when it makes something up (Ferrando et al. 2022; Voita et al. 2021). "
+        "Rollout has no line, because by definition its source share is the same at every step."
     )
     if reading.languages.target.name == LANGUAGES.target.name:
         _show_wrong_beginning(reading)
@@ -125,7 +125,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 
 def describe_sides(trace: Trace, attributions: Sequence[Attribution], languages: Languages) -> str:
-    """Return Markdown that names the step with the lowest source share, according to the first attribution."""
+    """Return Markdown about the first attribution's source shares: their mean, their minimum, and how many are below HALF."""
     source, target = (language.name for language in languages)
     shares = attributions[0].source_share()
     lowest = int(np.nanargmin(shares))
@@ -135,19 +135,19 @@ def describe_sides(trace: Trace, attributions: Sequence[Attribution], languages:
     )
     leaning = int((shares < HALF).sum())
     return (
-        f"According to {title(attributions[0].method).lower()}, {np.nanmean(shares):.0%} of a step comes from the "
-        f"{source} sentence on average. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, where "
+        f"On average, the {title(attributions[0].method).lower()} method attributes {np.nanmean(shares):.0%} of a "
+        f"prediction to the {source} sentence. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, where "
         f"the model writes “**{written}**” after “**{read}**”; "
         + (
-            f"{leaning} of {len(shares)} steps lean on the {target} more than on the {source}."
+            f"at {leaning} of {len(shares)} steps, the model leans on the {target} more than on the {source}."
             if leaning
-            else f"no step leans on the {target} more than on the {source}."
+            else f"at no step does the model lean on the {target} more than on the {source}."
         )
     )
 
 
 def _show_wrong_beginning(reading: Reading) -> None:
-    st.subheader("Force a wrong beginning and watch the share fall", anchor=False)
+    st.subheader("Force a wrong beginning and watch the source share fall", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox("Begin with", BEGINNINGS, key=BEGINNING, width=220)
         st.button(
@@ -169,13 +169,13 @@ def _show_wrong_beginning(reading: Reading) -> None:
         st.markdown(
             f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradients, the "
             f"lowest source share is **{now[lowest]:.0%}**, at step {lowest + 1}, where the model writes "
-            f"“**{markdown(_token(reading.trace, lowest))}**”. In the model's own translation, the lowest is "
-            f"{before:.0%}."
+            f"“**{markdown(_token(reading.trace, lowest))}**”. In the model's own translation, the lowest "
+            f"source share is {before:.0%}."
         )
     else:
         st.caption(
-            "The model has to begin with these words, which have nothing to do with the sentence, and then continues "
-            "on its own. All pages then show that translation; a button above takes you back to the model's own."
+            "The model has to begin with the chosen words, which have nothing to do with the sentence, and then "
+            "continues on its own. All pages then show the new translation; a button above restores the model's own."
         )
 
 

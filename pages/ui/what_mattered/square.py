@@ -22,11 +22,11 @@ def pair_columns(methods: Sequence[Method]) -> dict[str, np.ndarray]:
 
 
 def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence[alt.Tooltip]) -> alt.LayerChart:
-    """Return a heat map of tau whose cells are grey if chance could explain the value.
+    """Return a heat map of tau in which a cell is grey if chance could explain its value.
 
     Args:
-        table: one row per pair of methods, with columns method, other method, row, column, tau, beyond chance, and the
-            columns in `facts`.
+        table: one row per ordered pair of methods, with the columns method, other method, row, column, tau, beyond
+            chance, and those in `facts`.
         facts: additional columns for the tooltip.
     """
     names = [title(method) for method in methods]
@@ -34,7 +34,6 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     column_axis, column_names = labelled_axis(
         "column_labels", names, orient="top", labelAngle=-60, labelAlign="left", labelLimit=150
     )
-    # The heat map is symmetric, so each pair appears twice.
     cells_table = table.assign(
         inside=~table["beyond chance"],
         text=[typeset(tau) if np.isfinite(tau) else "–" for tau in table.tau],

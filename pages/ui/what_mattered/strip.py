@@ -19,7 +19,7 @@ NOT_HIDEABLE, UNDECIDED = "cannot be hidden", "nothing comes close"
 ROW, MARGIN = 42, 190
 # Cells contain numbers only if there are at most this many columns.
 MAX_NUMBERS = 22
-# Width of a number in a cell, in pixels, on the page and in lecture mode.
+# Widths of a number in a cell, in pixels: on the page, and in lecture mode.
 NUMBER, LARGE_NUMBER = 30, 52
 # A chart narrower than this, in pixels, is considered to be on a phone.
 PHONE = 480
@@ -27,7 +27,7 @@ PHONE = 480
 SHORT_LEGEND = 62
 # Space for the number at the end of a bar, in pixels.
 BAR_NUMBER = 40
-# Effects smaller than this, in nats or logits, are not mentioned.
+# Erasure effects smaller than this, in nats, are not reported as numbers.
 NOTICEABLE = 0.05
 
 
@@ -42,9 +42,9 @@ def strip_table(question: AttributionQuestion, attributions: Sequence[Attributio
     Returns:
         A table with the columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown.
         Row and column are 1-based positions in the chart; number is the word's 1-based position in its sentence. The
-        score is NaN if the method has none. "scaled" is the score divided by the largest magnitude in the row. A
-        method that scores the source and the translation separately has one divisor for each. "first" is true if
-        the method puts this source word first.
+        score is NaN if the method has none. "scaled" is the score divided by the largest magnitude in the row, or
+        on the same side of the row if the method scores the two sides separately. "first" is true if the method puts
+        this source word first.
     """
     source, prefix = side_names(question.languages)
     cells = []
@@ -134,8 +134,8 @@ def strip_chart(
         )
         for signed, scale, legend in (
             # Both legend titles state that colours are relative to the row.
-            (False, sequential(), ["share,", "of the row’s", "largest"]),
-            (True, diverging(1.0), ["against … for,", "of the row’s", "largest"]),
+            (False, sequential(), ["share,", "1 = the row’s", "largest"]),
+            (True, diverging(1.0), ["against … for,", "±1 = the row’s", "largest"]),
         )
         if (table.signed == signed).any()
     ]
@@ -158,7 +158,10 @@ def strip_chart(
 
 
 def sum_table(attributions: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
-    """Return a table of the sums of each method's scores; cells are NaN where a method does not define a sum."""
+    """Return a table of each method's sums: the scores of each side, the remainders, and what all should add up to.
+
+    Cells are NaN where a method does not define the value.
+    """
     source, prefix = side_names(languages)
     rows = []
     for attribution in attributions:
@@ -263,7 +266,7 @@ def describe_first_words(question: AttributionQuestion, attributions: Sequence[A
 
 
 def describe_hiding(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
-    """Return Markdown that names the words whose hiding lowers or raises the score most; empty if not measured."""
+    """Return Markdown that names the words whose hiding lowers or raises the log-probability most; empty without erasure."""
     erasure = next((attribution for attribution in attributions if attribution.method == "erasure"), None)
     if erasure is None:
         return ""
@@ -272,7 +275,7 @@ def describe_hiding(question: AttributionQuestion, attributions: Sequence[Attrib
     what = "the difference of the log-probabilities" if question.other else "the log-probability"
     sentence = f"Measured: without {_column_markdown(question, most)}, {what} falls by {scores[most]:.2f} nats"
     if scores[most] < NOTICEABLE:
-        sentence = f"Measured: no {question.source_size} alone lowers {what} by more than {NOTICEABLE} nats"
+        sentence = f"Measured: hiding any one {question.source_size} lowers {what} by less than {NOTICEABLE} nats"
     if scores[least] < -NOTICEABLE:
         sentence += f"; without {_column_markdown(question, least)}, it even rises by {-scores[least]:.2f}"
     return sentence + "."

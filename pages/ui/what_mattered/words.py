@@ -35,7 +35,7 @@ from transformer.running.runs.attribution import AttributionRun
 
 
 def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Experiment, list[Attribution]]:
-    """Return the results of all applicable methods, and the experiment to save with figures.
+    """Return the experiment to save with figures, and the results of all applicable methods.
 
     For a long sentence, slow methods are included only if the user has asked for them.
     """
@@ -47,7 +47,7 @@ def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Exper
 
 
 def applicable_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
-    """Return the methods that can answer a question; for a long sentence, slow methods only if requested."""
+    """Return the methods that can answer a question. For a long sentence, slow methods are included only on request."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
         method
@@ -102,10 +102,11 @@ def show_words(reading: Reading) -> None:
         st.markdown("**What each row adds up to**")
         show_table(compact_sums(sum_table(answers, languages), languages), "mattered_sums", digits=2)
         st.caption(
-            "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
-            "with the rest: positions and biases, which belong to no word. Integrated gradients add up to the increase "
-            "in the log-probability. A small error remains, because they are computed in a limited number of steps. "
-            "Erasure need not add up to anything: if two words mean the same, either can be removed without harm.",
+            "Attention weights and vector norms give shares that add up to 1 on each side separately. Frozen gradients "
+            "add up to the logit only together with the rest: positions and biases, which belong to no word. "
+            "Integrated gradients add up to the increase in the log-probability, except for a small error, because "
+            "they are computed in a limited number of steps. The scores of erasure need not add up to anything: if two "
+            "words mean the same, either can be hidden without harm.",
             help=explain("logit", "log-probability", "nats"),
         )
     with parts:
@@ -119,7 +120,7 @@ def show_words(reading: Reading) -> None:
         show_altair(
             part_chart(part_table(exact, languages), what, float(exact.total[0])),
             key="mattered_parts",
-            alt=f"Bars of all terms of the {what}, biases among them; the table beside has the numbers.",
+            alt=f"A bar for every term of the {what}, including the biases; the table next to the chart has the sums.",
         )
     numbers = columns_of(table, "method", "unit", "side", "number", "word", "score")
     show_numbers(numbers, "mattered_numbers", digits=4)
@@ -137,12 +138,12 @@ def _describe_strip(question: AttributionQuestion, answers: Sequence[Attribution
         "already written. Each row has its own unit, and its colours are relative to its own largest number: compare "
         f"{question.size}s within a row, never between rows. A frame marks the {question.source_size} that the method "
         f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. A "
-        "grey cell in the row of erasure means that the token just read cannot be hidden from its own step."
+        "grey cell in the erasure row marks the token just read, which cannot be hidden from the step that reads it."
     ]
     missing = [title(method) for method in METHODS if method not in {answer.method for answer in answers}]
     if question.other:
         sentences.append(
             f"Left out: {', '.join(missing)}. These methods give every candidate the same scores, so they cannot say "
-            "why this one was chosen."
+            "why this one was chosen and not another."
         )
     return " ".join(sentences)

@@ -24,10 +24,10 @@ FOLDER = Path("attention")
 # Environment variable for the folder of attention files.
 FOLDER_VARIABLE = "ATTENTION_ATLAS_ATTENTION"
 EXTENSIONS = (".npz", ".json")
-# Maximum size of a file, and of all arrays in it, in bytes: enough for 16 layers with 32 heads on 256 tokens.
+# Maximum size of a file, and of all its arrays together, in bytes: enough for 16 layers with 32 heads on 256 tokens.
 MAX_BYTES = 160 * 2**20
 FILES = SharedResults(limit=2 * MAX_BYTES)
-ADVICE = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
+ADVICE = 'Write the file with attention_atlas.show(..., save="mine.npz"), or provide arrays and tokens as JSON.'
 
 
 class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -62,7 +62,7 @@ def folder() -> Path:
 
 
 def names() -> list[str]:
-    """Return the names of the files in `folder()`, except names that are not allowed in a URL."""
+    """Return the names of the NPZ and JSON files in `folder()`, except names that the page's URL does not allow."""
     try:
         file_names = [path.name for path in folder().iterdir() if path.suffix in EXTENSIONS and path.is_file()]
     except OSError:
@@ -71,10 +71,10 @@ def names() -> list[str]:
 
 
 def folder_trace(name: str) -> Trace:
-    """Return the attention in a file of `folder()`, cached for all sessions.
+    """Return the attention in a file in `folder()`, cached for all sessions.
 
     Raises:
-        AttentionError: the file cannot be read; the message says why.
+        AttentionError: the file cannot be read or contains no valid attention; the message says why.
     """
     path = folder() / name
     try:
@@ -128,7 +128,7 @@ def _of_arrays(content: bytes) -> Trace:
         sizes = {each.filename.removesuffix(".npy"): each.file_size for each in archive.infolist()}
     wanted = ["words", *(kind for kind in KINDS if kind in sizes)]
     if sum(sizes[name] for name in wanted) > MAX_BYTES:
-        raise AttentionError(f"its arrays take more than {MAX_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
+        raise AttentionError(f"its arrays take up more than {MAX_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
     with np.load(io.BytesIO(content), allow_pickle=False) as saved:
         arrays = {name: saved[name] for name in wanted}
     words = json.loads(arrays.pop("words").tobytes())

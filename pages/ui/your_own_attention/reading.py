@@ -29,7 +29,7 @@ from transformer.values.trace import Trace
 
 # Session-state key for the name, content and ID of the uploaded file.
 UPLOADED = "_own_uploaded"
-EXAMPLE = "Example: the built-in model"
+EXAMPLE = "Example: the current model"
 LINES = """\
 import attention_atlas
 
@@ -43,7 +43,7 @@ _METRICS: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary(
 
 @dataclass(frozen=True)
 class OwnReading:
-    """The attention loaded from a file.
+    """Attention loaded from a file, or the example's if there is no file.
 
     Attributes:
         trace: the attention as a trace.
@@ -55,21 +55,21 @@ class OwnReading:
 
     @property
     def translator(self) -> None:
-        """None, because a file contains no model, so there are no measurements over many sentences."""
+        """None: a file contains no model, so there are no measurements over many sentences."""
 
     @property
     def maps(self) -> HeadMaps:
         return HeadMaps(MAPS, OwnHeadParams, lambda kind: (replace(session.params(OwnParams), kind=kind),))
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """Return the metrics of all heads of an attention kind, except the metric that needs word frequencies."""
+        """Return the metrics of all heads of an attention kind, except the metric that needs token frequencies."""
         metrics = _METRICS.setdefault(self.trace, {})
         if kind not in metrics:
             metrics[kind] = head_metrics(self.trace, kind, None)
         return metrics[kind]
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """Return the parameters of the head to show: the user's choice, or else the most informative head."""
+        """Return the parameters of the head to show: the user's choice or, by default, the clearest head."""
         choice = session.attention(kind, OwnHeadParams)
         return at_clearest_head(choice, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
 
@@ -95,8 +95,8 @@ def read_own() -> OwnReading:
                 st.rerun()
         with st.popover("Bring your own", icon=":material/add:"):
             st.markdown(
-                f"The list shows the .npz and .json files in the folder `{folder().name}`, where the app was started. "
-                f"To use another folder, set the environment variable `{FOLDER_VARIABLE}`. To write a file in Python:"
+                f"The list shows the .npz and .json files in the folder `{folder().name}` (by default, `attention` in the "
+                f"folder where the app was started). To use another folder, set the environment variable `{FOLDER_VARIABLE}`. To write a file in Python:"
             )
             st.code(LINES, language="python")
             st.caption(

@@ -280,7 +280,7 @@ def test_attribution_chart_states_the_unit_and_sum_of_every_row(found):
     assert said["weights"] == "shares; each side adds up to 1" and said["alti"] == "shares; adds up to 1.00"
     assert said["erasure"] == "nats; measured one by one"
     exact = next(each for each in found if each.method == "frozen_gradient")
-    assert f"with biases {typeset(exact.total[0])}" in said["frozen_gradient"]
+    assert f"with the rest {typeset(exact.total[0])}" in said["frozen_gradient"]
     assert "±" in said["integrated_gradients"]
 
 
@@ -427,7 +427,7 @@ def test_guessing_game_answer_is_the_word_with_the_largest_measured_effect():
     typed = {0: Retyping("*b*", "c", 1.0), 1: Retyping("a", "d", 4.0)}
     sentence = describe_winner(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert "When **a** is hidden, the translation changes most" in sentence
-    assert "Erasure picked it." in sentence and "number 2 of 2" in sentence
+    assert "Erasure picked this word." in sentence and "number 2 of 2" in sentence
     assert r"**\*b\*** costs most when the sentence is retyped without it: 4.00 nats" in sentence
     table = answer_table(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert list(table.word) == ["a", "*b*"] and list(table["named by"]) == ["Erasure", "you, Attention weights"]
