@@ -55,7 +55,7 @@ class Retyping:
 
 
 def show_guess(reading: Reading) -> None:
-    """Show the bet; after the user has answered, compare the answer with the words that the attribution methods pick."""
+    """Show the bet; after the user has answered, compare the answer with the words that the methods pick."""
     trace = reading.trace
     groups, labels, ranked = source_columns(trace, words=True)
     st.markdown("Bet first. Then every method picks a word, and you see what the model does without that word.")
@@ -156,7 +156,7 @@ def describe_winner(
 ) -> str:
     """Return Markdown that names the right word, the methods that picked this word, and the rank of the user's word.
 
-    It also names the picked word that costs most when the sentence is retyped without the word.
+    It also names the picked word whose omission costs most when the sentence is retyped.
     """
     places = _ranks(costs, ranked)
     best = min(places, key=lambda column: places[column])
@@ -204,7 +204,7 @@ def decrease_chart(costs: np.ndarray, ranked: Sequence[int], labels: Sequence[st
             y=alt.Y("at:O", title=None, axis=axis),
             x=alt.X(
                 "fall:Q",
-                title="fall of the log-probability when the word is hidden (nats)",
+                title="fall in log-probability when the word is hidden (nats)",
                 axis=alt.Axis(tickCount=7, **{**AXIS, "grid": True}),
             ),
             color=alt.Color("ink:N", scale=None),

@@ -26,7 +26,7 @@ WORD_KEY = "mattered_word"
 
 
 def pick_question(reading: Reading) -> AttributionQuestion:
-    """Show a button for each word of the translation and a menu of other candidates, and return the attribution question."""
+    """Show a button for each word of the translation and a menu of other candidates; return the question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.tokens
     word = explained_group(trace, params) or _default_word(reading, words=words)
@@ -78,9 +78,10 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 
 def _default_word(reading: Reading, *, words: bool) -> Group:
-    """Return the word to explain by default: the first for which attention weights and erasure disagree, if there is one.
+    """Return the word to explain by default: the first one for which attention weights and erasure disagree.
 
-    For a long sentence, ALTI+ replaces erasure, because erasure needs many model runs.
+    If they never disagree, return the least certain word. For a long sentence, ALTI+ replaces erasure, because erasure
+    needs many model runs.
     """
     methods = ("weights", "alti" if is_long(reading.trace) else "erasure")
     tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in methods]

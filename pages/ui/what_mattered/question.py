@@ -156,7 +156,7 @@ def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]
 
 
 def default_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
-    """Return the first word for which two methods put different columns first; if none, the least certain word.
+    """Return the first word for which two methods put different columns first, or the least certain word if none.
 
     Args:
         tops, others: for every predicted token, the column that each of the two methods puts first, [T].

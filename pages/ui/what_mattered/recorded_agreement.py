@@ -54,8 +54,8 @@ def show_recorded_agreement(translator: Translator) -> None:
         st.caption(
             f"From the model's own translation of each of {recorded.sentences} sentences, one word is drawn at random. "
             f"To explain this word, every method ranks the {translator.languages.source.name} words of the sentence "
-            f"({recorded.words:.1f} on average). Each cell shows the mean of Kendall's tau; the cell is grey if the 95% "
-            f"interval of the mean (bootstrap over sentences) includes 0. Computed by `{recording.command}`."
+            f"({recorded.words:.1f} on average). Each cell shows the mean of Kendall's tau; the cell is grey if the "
+            f"mean's 95% interval (bootstrap over sentences) includes 0. Computed by `{recording.command}`."
         )
         show_numbers(table.drop(columns=["row", "column"]), "mattered_many_numbers", digits=2)
 
@@ -79,7 +79,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 
 
 def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
-    """Return Markdown that names the methods closest to and farthest from erasure, and warns against overinterpretation."""
+    """Return Markdown that names the methods closest to and farthest from erasure, and warns of wrong conclusions."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     erasure = methods.index("erasure")
     others = [row for row in range(len(methods)) if row != erasure]
@@ -94,8 +94,8 @@ def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
         + ".\n\nAttention "
         f"weights put the same word first as erasure in **{first.mean[weights, erasure]:.0%}** of the sentences "
         f"({first.low[weights, erasure]:.0%} to {first.high[weights, erasure]:.0%}).\n\n**What you may not "
-        "conclude:** that a method is right because it agrees more with others. The methods built from attention share their "
-        "ingredients, and erasure answers only one of several questions."
+        "conclude:** that a method is right because it agrees more with others. The methods built from "
+        "attention share their ingredients, and erasure answers only one of several questions."
     )
 
 

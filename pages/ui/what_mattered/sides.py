@@ -125,7 +125,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 
 def describe_sides(trace: Trace, attributions: Sequence[Attribution], languages: Languages) -> str:
-    """Return Markdown about the first attribution's source shares: their mean, their minimum, and how many are below HALF."""
+    """Return Markdown with the mean and minimum of the first attribution's source shares, and the number below HALF."""
     source, target = (language.name for language in languages)
     shares = attributions[0].source_share()
     lowest = int(np.nanargmin(shares))
@@ -136,8 +136,8 @@ def describe_sides(trace: Trace, attributions: Sequence[Attribution], languages:
     leaning = int((shares < HALF).sum())
     return (
         f"On average, the {title(attributions[0].method).lower()} method attributes {np.nanmean(shares):.0%} of a "
-        f"prediction to the {source} sentence. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, where "
-        f"the model writes “**{written}**” after “**{read}**”; "
+        f"prediction to the {source} sentence. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, "
+        f"where the model writes “**{written}**” after “**{read}**”; "
         + (
             f"at {leaning} of {len(shares)} steps, the model leans on the {target} more than on the {source}."
             if leaning

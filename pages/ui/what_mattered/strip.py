@@ -158,7 +158,7 @@ def strip_chart(
 
 
 def sum_table(attributions: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
-    """Return a table of each method's sums: the scores of each side, the remainders, and what all should add up to.
+    """Return a table with the sum of each method's scores on each side, the remainders, and the expected total.
 
     Cells are NaN where a method does not define the value.
     """
@@ -266,7 +266,7 @@ def describe_first_words(question: AttributionQuestion, attributions: Sequence[A
 
 
 def describe_hiding(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
-    """Return Markdown that names the words whose hiding lowers or raises the log-probability most; empty without erasure."""
+    """Return Markdown that names the words whose erasure changes the log-probability most; empty if not measured."""
     erasure = next((attribution for attribution in attributions if attribution.method == "erasure"), None)
     if erasure is None:
         return ""

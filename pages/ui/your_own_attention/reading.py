@@ -43,7 +43,7 @@ _METRICS: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary(
 
 @dataclass(frozen=True)
 class OwnReading:
-    """Attention loaded from a file, or the example's if there is no file.
+    """The attention from the chosen file, or from the example if no file is chosen.
 
     Attributes:
         trace: the attention as a trace.
@@ -95,8 +95,9 @@ def read_own() -> OwnReading:
                 st.rerun()
         with st.popover("Bring your own", icon=":material/add:"):
             st.markdown(
-                f"The list shows the .npz and .json files in the folder `{folder().name}` (by default, `attention` in the "
-                f"folder where the app was started). To use another folder, set the environment variable `{FOLDER_VARIABLE}`. To write a file in Python:"
+                f"The list shows the .npz and .json files in the folder `{folder().name}` (by default, `attention` in "
+                "the folder where the app was started). To use another folder, set the environment variable "
+                f"`{FOLDER_VARIABLE}`. To write a file in Python:"
             )
             st.code(LINES, language="python")
             st.caption(
