@@ -23,8 +23,8 @@ reading = read_sentence()
 show_translation(reading)
 st.markdown(
     "Which words does a translated word come from? Several methods answer this question. They agree on clear cases and "
-    "disagree on others. Most of them compute the answer from the model's attention weights, vectors and gradients; "
-    "erasure measures it by hiding a word and running the model again."
+    "disagree on others. Most of them compute the answer from the model's attention weights, vectors and gradients. "
+    "Erasure measures the effect of each word by hiding it and running the model again."
 )
 if part != "guess":
     show_bet(PAGE.name, reading)

@@ -42,8 +42,8 @@ def strip_table(question: AttributionQuestion, attributions: Sequence[Attributio
     Returns:
         A table with the columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown.
         Row and column are 1-based positions in the chart; number is the word's 1-based position in its sentence. The
-        score is NaN if the method has none. "scaled" is the score divided by the largest magnitude in the row, or
-        on the same side of the row if the method scores the two sides separately. "first" is true if the method puts
+        score is NaN if the method has none. "scaled" is the score divided by the largest magnitude in the row. If the
+        method scores the two sides separately, only the score's own side counts. "first" is true if the method puts
         this source word first.
     """
     source, prefix = side_names(question.languages)

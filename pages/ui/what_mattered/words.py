@@ -104,8 +104,8 @@ def show_words(reading: Reading) -> None:
         st.caption(
             "Attention weights and vector norms give shares that add up to 1 on each side separately. Frozen gradients "
             "add up to the logit only together with the rest: positions and biases, which belong to no word. "
-            "Integrated gradients add up to the increase in the log-probability, except for a small error, because "
-            "they are computed in a limited number of steps. The scores of erasure need not add up to anything: if two "
+            "Integrated gradients add up to the increase in the log-probability. A small error remains, because they "
+            "are computed in a limited number of steps. The scores of erasure need not add up to anything: if two "
             "words mean the same, either can be hidden without harm.",
             help=explain("logit", "log-probability", "nats"),
         )

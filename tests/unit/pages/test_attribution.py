@@ -317,7 +317,7 @@ def test_caption_states_words_that_lower_and_words_that_raise_the_probability():
     sentence = describe_hiding(QUESTION, [made("erasure", [0.5, -0.25, 0], [0, 0])])
     assert "without **a**, the log-probability falls by 0.50 nats" in sentence
     assert r"without **\*b\***, it even rises by 0.25" in sentence
-    assert "no English word alone" in describe_hiding(QUESTION, [made("erasure", [0.01, 0, 0], [0, 0])])
+    assert "hiding any one English word" in describe_hiding(QUESTION, [made("erasure", [0.01, 0, 0], [0, 0])])
     assert describe_hiding(QUESTION, [made("weights", [1, 0, 0], [0, 0])]) == ""
 
 
@@ -380,7 +380,7 @@ def test_recorded_agreement_of_methods_is_tabulated_and_described():
     beyond = numbers.set_index(["method", "other method"])["beyond chance"]
     assert beyond["Attention weights", "Erasure"] and not beyond["Rollout", "Erasure"]
     says = describe_recorded_agreement(again)
-    assert "**Attention weights** comes closest to its ranking: tau 0.50 (0.40 to 0.60)" in says
+    assert "Closest to the ranking by erasure is **Attention weights**: tau 0.50 (0.40 to 0.60)" in says
     assert "Farthest from it is **Rollout**: 0.05 (−0.05 to 0.15). The two intervals do not overlap" in says
     assert "in **25%** of the sentences (12% to 50%)" in says
     assert square_chart(methods, numbers, []).to_dict()
