@@ -12,7 +12,8 @@ def pick_part(page: str, params: type[Params], **languages: str) -> str:
     Args:
         page: the page's name.
         params: the page's parameter class, whose field `part` stores the choice.
-        languages: the language names `source` and `target`, needed if a part's title contains them.
+        languages: the names of the source and target languages, as `source` and `target`; needed if a part's title
+            contains these placeholders.
     """
     parts = PAGES[page].parts
     if len(parts) > 1:

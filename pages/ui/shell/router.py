@@ -90,7 +90,7 @@ def open_page(name: str | None, address: Mapping[str, str] | None = None) -> Non
 
 
 def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
-    """Show the open page's title on its menu, because Streamlit marks the open page only inside the menu."""
+    """Show the open page's title after its menu's name, because Streamlit marks the open page only inside the menu."""
     at = next(number for number, listed in enumerate(sections.values(), 1) if page in listed)
     menu = f"[data-testid=stTopNav] > :nth-child({at}) [data-testid=stTopNavSection]"
     st.html(f"""<style>

@@ -61,8 +61,8 @@ def follow_address(page: str, *, write: bool = True) -> None:
     such a URL has no text, the session keeps its text and model. A URL without parameters comes from the menu, and
     changes nothing.
 
-    The URL is also ignored if a widget's callback has stored a value before this script run, even an unchanged value.
-    In that case, the browser had not yet received the last URL that was written.
+    The URL is also ignored if a widget's callback has stored a value before this script run, even an unchanged value:
+    when the user acted, the browser had not yet received the last URL that was written.
 
     Args:
         write: whether to write the state to the URL; False if the script run is about to open another page.

@@ -14,7 +14,7 @@ from pages.ui.params.state import TEXT, State
 from pages.ui.params.subject import TRANSLATOR, SubjectParams
 from pages.ui.params.what_mattered import MatteredParams
 
-# Pages that explain a predicted token of the translation.
+# Parameters of the pages that explain a predicted token of the translation.
 TOKEN_PAGES = (PatchParams, GraphParams, MatteredParams)
 
 
@@ -44,7 +44,7 @@ def without_the_previous(state: State, before: State, *, just_decoded: bool) -> 
 
 
 def _with_same_token(state: State, before: State | None = None) -> State:
-    """Return a copy in which the pages in TOKEN_PAGES explain the predicted token that was chosen on one of them.
+    """Return a copy in which all TOKEN_PAGES explain the predicted token that was chosen on one of them.
 
     Args:
         before: the state before the choice; None for a state from a URL, in which explicit choices are kept.

@@ -32,7 +32,7 @@ from transformer.ablation.estimate import mean_over_draws
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Kind, Trace
 
-# Changes smaller than this, in nats, are described as no change.
+# If the change is smaller than this, in nats, the translation is called "about as likely as before".
 NOTICEABLE = 0.05
 HEIGHT = 230
 

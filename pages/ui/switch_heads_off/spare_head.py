@@ -1,4 +1,4 @@
-"""The bet of "Switch heads off": which head can be removed at the least cost?"""
+"""The bet on the "Switch heads off" page: which head can be removed at the least cost?"""
 
 import numpy as np
 
