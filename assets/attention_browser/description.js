@@ -11,7 +11,7 @@ import { arrangementName, entryName } from "./arrangement.js";
 import { legendOf } from "./grid.js";
 import { pinnedCell } from "./pins.js";
 import { description, OVERVIEW_HINTS, notesOf, rankedHeads, cellSentence } from "./readout.js";
-import { sentenceOfLinks, titleOfLinks, wordLinks } from "./word_links.js";
+import { byWeight, namedLinks, sentenceOfLinks, titleOfLinks, wordLinks } from "./word_links.js";
 /** @import { Arranged, Pinned, Place } from "./arrangement.js" */
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 /** @import { Head } from "./grid.js" */
@@ -51,7 +51,7 @@ export class Description {
     const ranked = rankedHeads(data, choice, pinned);
     const { links } = browser;
     const word = browser.word();
-    const [best = null] = links ? links.strongest : at ? rankedHeads(data, choice, at) : ranked;
+    const [best = null] = links ? namedLinks(links) : at ? rankedHeads(data, choice, at) : ranked;
     this.note.textContent = [...notesOf(choice, selected),
       ...(links ? [sentenceOfLinks(browser.arranged(), word, links)] : best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} ${arranged.signed ? "changed" : "looks"} there most: ${best.weight}.`] : []),
     ].join(" ");
@@ -98,8 +98,8 @@ export class Description {
   }
 
   /**
-   * Lists all heads by their weight from the pinned row to the pinned column, or the strongest links from and to the
-   * pinned word. A click on an entry opens its head.
+   * Lists all heads by their weight from the pinned row to the pinned column. If only a word is pinned, lists its links,
+   * the largest weight first. A click on an entry opens its head.
    * @param {Place} pinned
    * @param {ReturnType<typeof rankedHeads>} ranked
    * @param {WordLinks | null} links
@@ -108,7 +108,7 @@ export class Description {
     const { browser } = this;
     const { choice, data } = browser;
     const { id, version } = data.header;
-    const listed = links ? links.strongest : ranked;
+    const listed = links ? byWeight(links.strongest) : ranked;
     const key = JSON.stringify([id, version, listed.map(({ weight }) => weight), arrangementName(choice), pinned, choice.layer, choice.head]);
     this.ranking.hidden = !listed.length;
     if (!listed.length || key === this.ranking.dataset.key) return;

@@ -137,19 +137,32 @@ function totalsOf(arranged, same, shift) {
 }
 
 /**
- * Returns a sentence that names the strongest links.
+ * Returns links in descending order of their weight.
+ * @param {WordLink[]} links
+ */
+export const byWeight = (links) => [...links].sort((a, b) => Number(b.weight) - Number(a.weight));
+
+/**
+ * Returns the links that the sentence about a word names: those that stand out most, the largest weight first.
+ * @param {WordLinks} links
+ */
+export const namedLinks = ({ strongest }) => byWeight(strongest.slice(0, 3));
+
+/**
+ * Returns a sentence that names the links that stand out most.
  * @param {Arranged} arranged
  * @param {Place} word
  * @param {WordLinks} links
  */
-export function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
-  if (!strongest.length) return "";
-  const found = strongest.slice(0, 3).map((link) => {
+export function sentenceOfLinks({ rows, columns }, { row }, links) {
+  const named = namedLinks(links);
+  if (!named.length) return "";
+  const found = named.map((link) => {
     const { label } = row === undefined ? rows[link.row] : columns[link.column];
     return `${quote(label)} ${Number(link.weight).toFixed(2)} (layer ${link.layer + 1}, head ${link.head + 1})`;
   });
-  const word = quote(row === undefined ? columns[strongest[0].column].label : rows[row].label);
-  return `Strongest links in single heads: ${word} ${row === undefined ? "is looked at by" : "looks at"} ${found.join(", ")}.`;
+  const word = quote(row === undefined ? columns[named[0].column].label : rows[row].label);
+  return `Links that stand out in single heads: ${word} ${row === undefined ? "is looked at by" : "looks at"} ${found.join(", ")}.`;
 }
 
 /**
@@ -160,7 +173,7 @@ export function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
 export function titleOfLinks({ rows, columns }, { row, column }) {
   const question = row === undefined ? `What looks at ${entryName(columns, column ?? 0, "column")}?`
     : `What does ${entryName(rows, row, "row")} look at?`;
-  return `${question} Most unusual first`;
+  return `${question} Largest weight first`;
 }
 
 /**

@@ -1,12 +1,12 @@
-// Shows a sentence and its translation. Choosing a word shows its strongest links among all heads of all kinds of
-// attention.
+// Shows a sentence and its translation. Choosing a word shows the links that stand out most among all heads of all kinds
+// of attention.
 
 import { ARROWS, clamped } from "../shared/controls.js";
 import { directionOf, quote } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
 import { term } from "../shared/terms.js";
-import { addressOf, KINDS, linkSentence, percent, rowAddress } from "./story_links.js";
-/** @import { Kind, Link, SideName, StoryMessage, Word } from "./story_links.js" */
+import { addressOf, KINDS, linkSentence, linksFrom, percent } from "./story_links.js";
+/** @import { Link, SideName, StoryMessage, Word } from "./story_links.js" */
 
 /** @typedef {(label: string, page: string, changed: Record<string, string>) => HTMLAnchorElement} MakeLink */
 
@@ -15,7 +15,7 @@ const SIDES = ["source", "target"];
 /** @type {Word} means the word that is chosen when the page opens */
 export const FIRST_WORD = { side: "source", at: -1 };
 const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
-const MEASURED = "The words that a head looks at more than usual come first. Larger weights may be missing. ";
+const MEASURED = "Links that are usual for a head, such as always looking at the neighbour, are left out, so larger shares may be missing. ";
 
 export class Story {
   /** @type {StoryMessage} */
@@ -26,6 +26,8 @@ export class Story {
   word = null;
   /** @type {Word | null} the chosen word, which is shown again when the pointer leaves another word */
   kept = null;
+  /** Whether all links from the chosen word are shown, not only those that stand out most. */
+  all = false;
 
   /**
    * @param {MakeLink} link makes a link to a page with other URL parameters
@@ -70,6 +72,7 @@ export class Story {
     const { opens } = this.story;
     const opening = opens < 0 ? null : { ...FIRST_WORD, at: opens };
     this.kept = word.at in this.story[word.side].words ? word : opening;
+    this.all = false;
     this.select(this.kept);
   }
 
@@ -128,6 +131,7 @@ export class Story {
    */
   keep(word) {
     this.kept = word;
+    this.all = false;
     this.select(word);
     this.chosen(word);
     this.spoken.textContent = word ? this.panel.innerText : "";
@@ -150,13 +154,27 @@ export class Story {
     this.selected(word);
   }
 
+  /**
+   * Returns whether all links from a word are shown. Another word under the pointer shows only its first ones.
+   * @param {Word} word
+   */
+  showsAll({ side, at }) {
+    return this.all && this.kept?.side === side && this.kept.at === at;
+  }
+
+  // Shows all links from the chosen word. The button disappears, so the focus moves to the first link.
+  showAll() {
+    this.all = true;
+    this.select(this.kept);
+    this.listed()[0].focus();
+  }
+
   /** @returns {{ link: Link, looks: boolean }[]} links of the shown word */
   shown() {
     const { word, story } = this;
     if (!word) return [];
-    const { looks, looked } = story[word.side];
-    return [...looks[word.at].map((number) => ({ link: story.links[number], looks: true })),
-      ...looked[word.at].map((number) => ({ link: story.links[number], looks: false }))];
+    return [...linksFrom(story, word, this.showsAll(word)).map((link) => ({ link, looks: true })),
+      ...story[word.side].looked[word.at].map((number) => ({ link: story.links[number], looks: false }))];
   }
 
   tell() {
@@ -176,7 +194,7 @@ export class Story {
     };
     const [kind, , , layer, head] = shown[0]?.link ?? [];
     const hidden = story[side].columns[at];
-    const looks = list(true, side === "source" ? `${name} looks at, most unusual first` : `As it was written, ${name} looked at, most unusual first`);
+    const looks = list(true, `${side === "source" ? `${name} looks at` : `As it was written, ${name} looked at`}, largest share first`);
     this.panel.replaceChildren(
       ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, "is looked at by (dotted)"),
       ...(shown.length ? [this.legend()] : []),
@@ -218,21 +236,14 @@ export class Story {
   }
 
   /**
-   * Returns a note on how many more links there are, and why the listed shares do not add up to 100%.
+   * Returns a button that shows the further links, and a note on why the listed shares do not add up to 100%.
    * @param {Word} word
    */
-  noteOnLooks({ side, at }) {
+  noteOnLooks(word) {
     const { story } = this;
-    /** @type {Kind[]} */
-    const kinds = side === "source" ? ["encoder"] : ["decoder", "cross"];
-    const more = kinds.filter((kind) => story[side].more[at][kind]).map((kind) => {
-      const { name, page } = KINDS[kind];
-      const label = `and ${story[side].more[at][kind]} more${side === "source" ? "" : ` (${name})`}`;
-      const link = this.link(label, page, rowAddress(story, kind, at));
-      link.classList.add("further");
-      return [link, ". "];
-    });
-    return element("p", { class: "measured" }, ...more.flat(),
+    const more = this.showsAll(word) ? 0 : story[word.side].looks[word.at].length - story.first;
+    return element("p", { class: "measured" },
+      ...(more > 0 ? [element("button", { type: "button", class: "further", onclick: () => this.showAll() }, `Show ${more} more`)] : []),
       "There is no single answer: each head looks for something different. Within one head, a row adds up to 100%.");
   }
 

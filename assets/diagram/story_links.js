@@ -5,19 +5,21 @@ import { quote } from "../shared/direction.js";
 /**
  * The words of a sentence. Every list has an entry for each word. `words` is its label, and `spoken` says whether it
  * contains a letter or a digit. `rows` and `columns` are the positions of its rows and columns. `alone` says whether it
- * has its own row in a map of words. `looks` and `looked` are the indices of the links from and to the word, and `more`
- * counts further links from it. `across` is the word of the other sentence with the most cross-attention, averaged over
- * all heads; -1 for none.
+ * has its own row in a map of words. `looks` and `looked` are the indices of the links from and to the word, those that
+ * stand out most first. `across` is the word of the other sentence with the most cross-attention, averaged over all heads;
+ * -1 for none.
  * @typedef {{
  *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
- *   looks: number[][], looked: number[][], more: Partial<Record<Kind, number>>[], across: number[],
+ *   looks: number[][], looked: number[][], across: number[],
  * }} StorySentence
  */
 /** @typedef {"source" | "target"} SideName */
 /** @typedef {"encoder" | "decoder" | "cross"} Kind */
 /**
  * @typedef {[kind: Kind, row: number, column: number, layer: number, head: number, weight: number]} Link row, column, layer and head are zero-based */
-/** @typedef {{ source: StorySentence, target: StorySentence, links: Link[], opens: number }} StoryMessage */
+/**
+ * The sentences and their links. `first` is how many links from a word are shown until the user asks for the others.
+ * @typedef {{ source: StorySentence, target: StorySentence, links: Link[], opens: number, first: number }} StoryMessage */
 /** @typedef {{ side: SideName, at: number }} Word */
 
 /** @type {Record<Kind, { name: string, page: string, rows: SideName, columns: SideName }>} */
@@ -67,28 +69,27 @@ export function before(text, words, at) {
 }
 
 /**
- * Returns the URL parameters of a word's row. They show tokens instead of words if the word's row would include another
- * word.
+ * Returns the links from a word: all of them, or the `story.first` that stand out most. The largest weight comes first.
  * @param {StoryMessage} story
- * @param {Kind} kind
- * @param {number} row
- * @returns {Record<string, string>}
+ * @param {Word} word
+ * @param {boolean} all
  */
-export function rowAddress(story, kind, row) {
-  const { rows, alone } = story[KINDS[kind].rows];
-  const words = kind === "encoder" || alone[row];
-  return { words: String(words), hide: "false", [`${kind}_rows`]: rows[row].join("."), [`${kind}_columns`]: "" };
+export function linksFrom(story, { side, at }, all) {
+  const looks = story[side].looks[at];
+  return looks.slice(0, all ? looks.length : story.first).map((number) => story.links[number]).sort((a, b) => b[5] - a[5]);
 }
 
 /**
- * Returns the URL parameters of a link: its head, with its row marked.
+ * Returns the URL parameters of a link: its head, with its row marked. They show tokens instead of words if the word's
+ * row would include another word.
  * @param {StoryMessage} story
  * @param {Link} link
  * @returns {Record<string, string>}
  */
 export function addressOf(story, [kind, row, column, layer, head]) {
-  const marked = rowAddress(story, kind, row);
-  const address = { layer: String(layer + 1), head: String(head + 1), ...marked };
-  return marked.words === "true" ? address
-    : { ...address, [`${kind}_columns`]: story[KINDS[kind].columns].columns[column].join(".") };
+  const { rows, alone } = story[KINDS[kind].rows];
+  const words = kind === "encoder" || alone[row];
+  return { layer: String(layer + 1), head: String(head + 1), words: String(words), hide: "false",
+    [`${kind}_rows`]: rows[row].join("."),
+    [`${kind}_columns`]: words ? "" : story[KINDS[kind].columns].columns[column].join(".") };
 }

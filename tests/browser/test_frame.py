@@ -246,15 +246,23 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
     for name, address in {
         "Hide “it”": "change_attention.*edit_hidden_source=8",
         "Switch": "switch_heads_off.*off_heads=encoder",
-        "and 4 more": "encoder_attention.*encoder_rows=8&encoder_columns=$",
         "Do the methods agree?": "what_mattered.*mattered_part=agreement",
     }.items():
         expect(ranking.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
     expect(ranking.locator(".legend")).to_contain_text("encoder cross attention")
-    # The list of links is a single Tab stop.
-    ranking.get_by_role("link", name="tired").focus()
+    # The list of links is a single Tab stop. The button at its end shows the further links in the list.
+    ranking.get_by_role("link", name="too").focus()
     page.keyboard.press("ArrowDown")
-    expect(ranking.get_by_role("link", name="too")).to_be_focused()
+    expect(ranking.get_by_role("link", name="tired")).to_be_focused()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    expect(ranking.get_by_role("button", name="Show 4 more")).to_be_focused()
+    page.keyboard.press("Enter")
+    listed = ranking.get_by_role("list", name="“it” looks at, largest share first").get_by_role("link")
+    expect(listed).to_have_count(7)
+    expect(listed.first).to_be_focused()
+    expect(page.locator(".links path")).to_have_count(8)
+    expect(ranking.get_by_role("button", name="more")).to_have_count(0)
     for size in (*SIZES, (390, 844)):
         reader.resize(*size)
         reader.fits("the words of the sentence")

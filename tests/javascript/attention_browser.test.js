@@ -536,10 +536,16 @@ test("links of a word exclude the word itself, its neighbours, special tokens an
   assert.equal(links.lit[0], 0);
   assert.ok(links.lit[1] > 0);
   const arranged = data.arranged.get("tokens/0/1");
-  assert.equal(sentenceOfLinks(arranged, { row: 4 }, links), "Strongest links in single heads: “it” looks at “dog” 1.00 (layer 1, head 2).");
+  assert.equal(sentenceOfLinks(arranged, { row: 4 }, links), "Links that stand out in single heads: “it” looks at “dog” 1.00 (layer 1, head 2).");
   const seen = wordLinks(data, TOKENS, { column: 1 });
-  assert.equal(sentenceOfLinks(arranged, { column: 1 }, seen), "Strongest links in single heads: “dog” is looked at by “it” 1.00 (layer 1, head 2).");
+  assert.equal(sentenceOfLinks(arranged, { column: 1 }, seen), "Links that stand out in single heads: “dog” is looked at by “it” 1.00 (layer 1, head 2).");
   for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, TOKENS, { row }).strongest, []);
+});
+
+test("the sentence about a word names the links that stand out most, the largest weight first", () => {
+  const arranged = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]).arranged.get("tokens/0/1");
+  const strongest = ["0.6", "0.9", "0.7", "0.8"].map((weight, column) => ({ layer: 0, head: 1, row: 4, column, weight, usual: 0, excess: 4 - column }));
+  assert.match(sentenceOfLinks(arranged, { row: 4 }, { strongest, lit: [] }), /looks at “dog” 0.90 .*, “barks” 0.70 .*, “the” 0.60 /);
 });
 
 for (const kind of ["encoder", "decoder", "cross"]) {
@@ -566,7 +572,7 @@ test("a word hovered in the sentence highlights the heads of its row and its col
   assert.deepEqual(linksOfWord(data, TOKENS, { rows: [4], columns: [] }).lit, row);
 });
 
-test("a link that a head makes in every row is not a strongest link", () => {
+test("a link that a head makes in every row does not stand out", () => {
   const data = twoHeads(["", ""], [3, 3, 3, 3, 3, 3]);
   assert.deepEqual(wordLinks(data, TOKENS, { row: 0 }).strongest.map(({ column }) => column), []);
 });

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import "./page.js";
-import { addressOf, before, linkSentence, placesOf, rowAddress } from "../../assets/diagram/story_links.js";
+import { addressOf, before, linkSentence, linksFrom, placesOf } from "../../assets/diagram/story_links.js";
 
 const hostile = "<img src=x onerror=alert(1)>";
 const STORY = {
-  opens: 0,
+  opens: 0, first: 3,
   source: { language: "English", words: ["the", hostile, "it"], spoken: [true, true, true], rows: [[0], [1, 2], [3]],
-    columns: [[0], [1, 2], [3]], alone: [false, false, false], looks: [[], [], [0]], looked: [[], [], [1]], more: [{}, {}, {}], across: [-1, -1, 0] },
+    columns: [[0], [1, 2], [3]], alone: [false, false, false], looks: [[], [], [0]], looked: [[], [], [1]], across: [-1, -1, 0] },
   target: { language: "German", words: ["es", "da"], spoken: [true, true], rows: [[0], [1, 2]], columns: [[1], [2, 3]],
-    alone: [true, false], looks: [[1], [2]], looked: [[], []], more: [{}, {}], across: [2, 1] },
+    alone: [true, false], looks: [[1], [2]], looked: [[], []], across: [2, 1] },
   links: [["encoder", 2, 1, 5, 0, 0.6242], ["cross", 0, 2, 2, 3, 0.9951], ["cross", 1, 1, 0, 7, 0.5]],
 };
 
@@ -36,8 +36,15 @@ describe("a link", () => {
   });
 });
 
-test("further links of a word open the page of their attention kind with the word's row pinned", () => {
-  assert.deepEqual(rowAddress(STORY, "encoder", 2), { words: "true", hide: "false", encoder_rows: "3", encoder_columns: "" });
+test("of the links from a word, those that stand out most are shown first, the largest weight first", () => {
+  const weights = [0.6, 0.3, 0.8, 0.9, 0.4];
+  const story = { ...STORY, links: weights.map((weight) => ["encoder", 0, 2, 0, 0, weight]),
+    source: { ...STORY.source, looks: [[...weights.keys()], [1], []] } };
+  /** @type {(at: number, all: boolean) => number[]} */
+  const shown = (at, all) => linksFrom(story, { side: "source", at }, all).map((link) => link[5]);
+  assert.deepEqual(shown(0, false), [0.8, 0.6, 0.3]);
+  assert.deepEqual(shown(0, true), [0.9, 0.8, 0.6, 0.4, 0.3]);
+  assert.deepEqual([shown(1, false), shown(2, true)], [[0.3], []]);
 });
 
 test("a word has rows where it attends and columns where it is attended to", () => {

@@ -57,8 +57,8 @@ class StoryWords:
         spoken: whether each word contains a letter or a digit.
         rows, columns: the row and column positions of each word in the trace.
         alone: whether each word has a separate row in the decoder's map of words; False for source words.
-        looks, looked: for each word, indices in `Story.links` of the links that start at the word, or end there.
-        more: for each word, how many links that `looks` leaves out start at the word, by attention kind.
+        looks, looked: for each word, indices in `Story.links` of the links that start at the word, or end there, those
+            that stand out most first.
         across: for each word, the index of the word in the other language to which cross-attention links it most; -1
             for none.
     """
@@ -71,7 +71,6 @@ class StoryWords:
     alone: list[bool]
     looks: list[list[int]]
     looked: list[list[int]]
-    more: list[dict[Kind, int]]
     across: list[int]
 
 
@@ -83,12 +82,14 @@ class Story:
         source, target: the words of the sentence and of the translation.
         links: attention kind, row, column, layer, head and weight of each link; all indices are 0-based.
         opens: the index of the source word that is described first; -1 for none.
+        first: how many links from a word are shown until the user asks for the others.
     """
 
     source: StoryWords
     target: StoryWords
     links: list[tuple[Kind, int, int, int, int, float]]
     opens: int
+    first: int
 
 
 @dataclass(frozen=True)

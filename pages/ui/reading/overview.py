@@ -1,7 +1,5 @@
 """The data for the Translate page's diagram: attention thumbnails, and the links between words."""
 
-from collections import Counter
-
 import numpy as np
 
 from attention_atlas.browser.token_labels import group_label
@@ -26,9 +24,9 @@ from transformer.values.trace import Kind
 
 # The limit is in bytes, and is enough for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
-# Maximum numbers of links shown for a word: to words that it attends to, and from words that attend to it.
-# The links shown are those whose weight exceeds the usual weight by the most.
-MAX_LOOKS, MAX_LOOKED_AT = 3, 1
+# Maximum numbers of links shown for a word: to words that it attends to, at first and on request, and from words that
+# attend to it. The links shown are those whose weight exceeds the usual weight by the most.
+MAX_LOOKS, MAX_ALL_LOOKS, MAX_LOOKED_AT = 3, 12, 1
 # Pronouns are preferred as the default word, because users first want to see where pronouns look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
 
@@ -60,7 +58,7 @@ def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> Atte
 
 
 def story(reading: Reading) -> Story:
-    """Return the strongest links of each word in the sentence and its translation, and the default word to select."""
+    """Return each word's links that stand out most, in the sentence and its translation, and the default word."""
     trace, languages = reading.trace, reading.languages
     links = by_word(word_links(trace, {kind: reading.metrics(kind) for kind in PAGES}))
     numbers: dict[WordLink, int] = {}
@@ -80,9 +78,8 @@ def story(reading: Reading) -> Story:
             rows=words.rows,
             columns=words.columns,
             alone=[row in rows for row in words.rows],
-            looks=[numbered(looks[:MAX_LOOKS]) for looks, _ in sides],
+            looks=[numbered(looks[:MAX_ALL_LOOKS]) for looks, _ in sides],
             looked=[numbered(looked[:MAX_LOOKED_AT]) for _, looked in sides],
-            more=[dict(Counter(link.kind for link in looks[MAX_LOOKS:])) for looks, _ in sides],
             across=partners,
         )
 
@@ -94,7 +91,7 @@ def story(reading: Reading) -> Story:
         (link.kind, link.row, link.column, link.layer, link.head, round(link.weight, 4)) for link in numbers
     ]
     seen = [
-        sum(sent[number][-1] for number in looks) + MAX_LOOKS * (word.lower() in PRONOUNS) * bool(looks)
+        sum(sent[number][-1] for number in looks[:MAX_LOOKS]) + MAX_LOOKS * (word.lower() in PRONOUNS) * bool(looks)
         for word, looks in zip(source.words, source.looks, strict=True)
     ]
-    return Story(source, target, sent, opens=int(np.argmax(seen)) if any(seen) else -1)
+    return Story(source, target, sent, opens=int(np.argmax(seen)) if any(seen) else -1, first=MAX_LOOKS)
