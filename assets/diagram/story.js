@@ -5,7 +5,7 @@ import { ARROWS, clamped } from "../shared/controls.js";
 import { directionOf, quote } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
 import { term } from "../shared/terms.js";
-import { addressOf, KINDS, linkSentence, linksFrom, percent } from "./story_links.js";
+import { addressOf, explanationOf, KINDS, linkSentence, linksFrom, percent } from "./story_links.js";
 /** @import { Link, SideName, StoryMessage, Word } from "./story_links.js" */
 
 /** @typedef {(label: string, page: string, changed: Record<string, string>) => HTMLAnchorElement} MakeLink */
@@ -204,7 +204,7 @@ export class Story {
         ...(kind === undefined ? [] : [this.link(`Switch ${kind} layer ${layer + 1}, head ${head + 1} off`, "switch_heads_off",
           { off_heads: `${kind}.${layer + 1}.${head + 1}` })])),
       element("p", { class: "measured" }, NOT_AN_EXPLANATION,
-        this.link("Do the methods agree?", "what_mattered", { mattered_part: "agreement" })),
+        this.link("Do the methods agree?", "what_mattered", { mattered_part: "agreement", ...explanationOf(story, word) })),
       element("p", { class: "measured" }, MEASURED, term("?", "attention link")));
     this.stopAt(this.listed()[0]);
   }

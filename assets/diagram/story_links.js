@@ -57,6 +57,18 @@ export function placesOf(story, { side, at }) {
 }
 
 /**
+ * Returns the URL parameter with which *What mattered* explains a target word, or the target word that belongs to a
+ * source word. It is the 1-based position of the target word's first token.
+ * @param {StoryMessage} story
+ * @param {Word} word
+ * @returns {Record<string, string>}
+ */
+export function explanationOf({ source, target }, { side, at }) {
+  const [step] = target.rows[side === "target" ? at : source.across[at]] ?? [];
+  return step === undefined ? {} : { mattered_explained: String(step + 1) };
+}
+
+/**
  * Returns the part of a text before one of its words, or "nothing yet" for the first word.
  * @param {string} text
  * @param {string[]} words

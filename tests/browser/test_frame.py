@@ -246,7 +246,7 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
     for name, address in {
         "Hide “it”": "change_attention.*edit_hidden_source=8",
         "Switch": "switch_heads_off.*off_heads=encoder",
-        "Do the methods agree?": "what_mattered.*mattered_part=agreement",
+        "Do the methods agree?": "what_mattered.*mattered_part=agreement&mattered_explained=9",
     }.items():
         expect(ranking.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
     expect(ranking.locator(".legend")).to_contain_text("encoder cross attention")
@@ -275,6 +275,12 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
     expect(page.locator(".readout")).to_contain_text(f"“it” looks most at “animal” {weights[1]:.4f}")
 
 
+# JavaScript: whether no option of a menu is cut off, by the menu or by the window.
+WHOLE_OPTIONS = """menu => [...menu.querySelectorAll("[role=option] > div")].every(text =>
+    text.scrollWidth <= text.clientWidth && text.getBoundingClientRect().left >= 0
+    && text.getBoundingClientRect().right <= innerWidth)"""
+
+
 def test_selected_word_is_stored_in_the_url(reader):
     page, chosen = reader.page, reader.page.locator(".word[aria-selected=true]")
     reader.open(f"/?{DREAM}&word_side=target&word_at=99")
@@ -292,6 +298,17 @@ def test_selected_word_is_stored_in_the_url(reader):
     reader.translate("The old man reads.")
     expect(page).to_have_url(re.compile("old.man.reads.$"))
     expect(page.get_by_role("option", name="old")).to_be_visible()
+
+
+@pytest.mark.thorough
+def test_menu_of_examples_shows_whole_sentences_within_the_window(reader):
+    for width, height in (*SIZES, (390, 844)):
+        reader.resize(width, height)
+        reader.open("/")
+        reader.page.get_by_label("or an example").click()
+        menu = reader.page.get_by_role("listbox", name="or an example")
+        expect(menu.get_by_role("option", name="too wide.")).to_be_visible()
+        reader.until(menu, WHOLE_OPTIONS, f"an example is cut off at {width} pixels")
 
 
 @pytest.mark.thorough

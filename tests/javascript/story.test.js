@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import "./page.js";
-import { addressOf, before, linkSentence, linksFrom, placesOf } from "../../assets/diagram/story_links.js";
+import { addressOf, before, explanationOf, linkSentence, linksFrom, placesOf } from "../../assets/diagram/story_links.js";
 
 const hostile = "<img src=x onerror=alert(1)>";
 const STORY = {
@@ -53,6 +53,12 @@ test("a word has rows where it attends and columns where it is attended to", () 
     { encoder: { rows: [1, 2], columns: [1, 2] }, decoder: none, cross: { rows: [], columns: [1, 2] } });
   assert.deepEqual(placesOf(STORY, { side: "target", at: 1 }),
     { encoder: none, decoder: { rows: [1, 2], columns: [2, 3] }, cross: { rows: [1, 2], columns: [] } });
+});
+
+test("a word is explained by the first token of its target word, if it has one", () => {
+  assert.deepEqual(explanationOf(STORY, { side: "target", at: 1 }), { mattered_explained: "2" });
+  assert.deepEqual(explanationOf(STORY, { side: "source", at: 2 }), { mattered_explained: "1" });
+  assert.deepEqual(explanationOf(STORY, { side: "source", at: 0 }), {});
 });
 
 test("the text read by the decoder is the part of the translation before the word", () => {

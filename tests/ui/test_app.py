@@ -470,6 +470,13 @@ def test_link_of_a_word_opens_the_head_with_the_row_pinned(shipped):
     assert (shown["layer"], shown["head"], shown["rows"]) == (5, 0, [row])
 
 
+@pytest.mark.parametrize("frame", [0, 8])
+def test_introduction_asks_to_choose_a_word_only_if_the_film_is_closed(frame):
+    test = opened(text="I have a dream.", film_frame=str(frame))
+    assert healthy(test) and "See how a Transformer translates" in texts(test)
+    assert ("Choose a word below" in texts(test)) == (frame == 0)
+
+
 def test_untrusted_text_is_shown_literally(narrow_app):
     """The text is both source and translation, so any model will do. tests/unit/robustness/test_any_text.py covers
     arbitrary texts.

@@ -176,10 +176,13 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     if introduction is not None:
         with introduction, st.container(horizontal=True, vertical_alignment="center", key="introduction"):
             with st.container(width="stretch"):
+                # The film replaces the words.
+                is_film_open = bool(session.params(FilmParams).frame)
+                choose = "" if is_film_open else " **Choose a word below to see which words it looks at.**"
                 st.markdown(
                     f"**See how a Transformer translates {source} into {chosen_languages().target.name}.** *Attention* "
-                    "is how each word gathers information from the others. **Choose a word below to see which words "
-                    "it looks at.**" + (MODEL_LIMITS if is_shipped(model) else "")
+                    f"is how each word gathers information from the others.{choose}"
+                    + (MODEL_LIMITS if is_shipped(model) else "")
                 )
             st.button(
                 "New to this? Watch one minute",

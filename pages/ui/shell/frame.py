@@ -39,6 +39,12 @@ STYLE = """<style>
     [data-testid=stButtonGroup] [role=radiogroup] { flex-wrap: wrap; }
     .stVegaLiteChart svg.marks { max-width: calc(100vw - 2rem); height: auto; }
 }
+/* In the open menu of examples, sentences wrap, where Streamlit would cut them to the width of the closed menu. */
+[data-testid=stSelectboxVirtualDropdown]:has([aria-label="or an example"]) {
+    width: max-content !important; min-width: var(--trigger-width); max-width: min(30rem, 100vw - 2rem);
+    [role=option] { height: auto; min-height: 2.5rem; }
+    [role=option] > div { white-space: normal; }
+}
 /* The page's title, in the size of a heading, or visually hidden without taking up space. */
 .st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
 .st-key-page_title_unseen h1 { font-size: 1rem; font-weight: 600; padding: 0; }

@@ -75,7 +75,8 @@ FRAMES = {
     "mask": (
         "The mask",
         "The decoder writes {target}, token by token. Before it writes {es}, it looks back. The mask "
-        "hides what comes later: {hidden} of {count} tokens.",
+        "hides what comes later: {hidden} of {count} tokens. In training, the model reads the whole {target} sentence "
+        "at once; without the mask, it could copy the next word instead of predicting it.",
         "masked_attention",
         HEAD_ADDRESS + "&decoder_rows={step}&decoder_columns=",
     ),
