@@ -277,7 +277,8 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
 
 # JavaScript: whether no option of a menu is cut off, by the menu or by the window.
 WHOLE_OPTIONS = """menu => [...menu.querySelectorAll("[role=option] > div")].every(text =>
-    text.scrollWidth <= text.clientWidth && text.getBoundingClientRect().left >= 0
+    text.scrollWidth <= text.clientWidth && text.scrollHeight <= text.clientHeight
+    && text.getBoundingClientRect().left >= 0
     && text.getBoundingClientRect().right <= innerWidth)"""
 
 

@@ -42,8 +42,8 @@ STYLE = """<style>
 /* In the open menu of examples, sentences wrap, where Streamlit would cut them to the width of the closed menu. */
 [data-testid=stSelectboxVirtualDropdown]:has([aria-label="or an example"]) {
     width: max-content !important; min-width: var(--trigger-width); max-width: min(30rem, 100vw - 2rem);
-    [role=option] { height: auto; min-height: 2.5rem; }
-    [role=option] > div { white-space: normal; }
+    [role=option], [role=option] > div { height: auto; white-space: normal; }
+    [role=option] { min-height: 2.5rem; padding-block: 0.25rem; }
 }
 /* The page's title, in the size of a heading, or visually hidden without taking up space. */
 .st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
