@@ -28,7 +28,7 @@ def show_recorded_agreement(translator: Translator) -> None:
             agreement_statistics,
             label="Measure over many sentences",
             turns=LONG_RUNS,
-            missing="For this model, the agreement of the methods over many sentences has not been measured. In the "
+            missing="The agreement of the methods over many sentences has not been measured for this model. In the "
             "measurement, every method explains one word of each sentence's translation.",
         )
         return
