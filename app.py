@@ -3,7 +3,7 @@
 import streamlit as st
 
 if __name__ == "__main__":
-    # Streamlit executes this file as the page script, once for every script run of a session.
+    # Streamlit executes this file as the main script, once for every script run of a session.
     from pages.ui.shell.frame import draw
 
     draw()

@@ -1,4 +1,4 @@
-"""Check a commit message: an imperative subject of at most 72 characters, and a wrapped body."""
+"""Checks that a commit message has an imperative subject of at most 72 characters, and that its body is wrapped."""
 
 import re
 import sys
@@ -7,8 +7,8 @@ from pathlib import Path
 LONGEST = 72
 # Git writes these subjects itself.
 WRITTEN_BY_GIT = re.compile(r"(Merge|Revert|fixup!|squash!|amend!) ")
-# First words that are not an imperative: another verb form, an article or a pronoun. The listed exceptions, such as
-# "Bring" and "Process", are imperatives despite their endings.
+# Matches a first word that is not an imperative, such as another verb form, an article or a pronoun. The listed
+# exceptions, such as "Bring" and "Process", are imperatives despite their endings.
 NOT_IMPERATIVE = re.compile(
     r"(?!(?:Bring|String|Ring|Process|Address|Pass|Access|Focus|Compress|Express|Suppress|Discuss|Miss|Cross|Press"
     r"|Embed|Feed|Need|Seed|Speed|Shed|Exceed|Proceed)\b)(\w+(ing|ed|s)|An?|The|It|We|I|No|Who|What|Which|Where|When|Of)\b",
@@ -31,10 +31,10 @@ def faults(message: str) -> list[str]:
         found.append("The subject ends with a full stop.")
     # A scope may come first: "Serving: size the thread pool".
     if NOT_IMPERATIVE.match(re.sub(r"^[\w /-]+: ", "", subject)) or not subject[:1].isupper():
-        found.append("The subject does not begin with a capital and a verb in the imperative, such as “Add” or “Fix”.")
+        found.append("The subject does not begin with a capital letter and an imperative verb, such as “Add” or “Fix”.")
     if len(lines) > 1 and lines[1].strip():
         found.append("The line after the subject is not empty.")
-    # A URL or a quoted line of output cannot be wrapped.
+    # A URL or a single long word cannot be wrapped.
     if any(len(line) > LONGEST and " " in line.strip() and "://" not in line for line in lines[2:]):
         found.append(f"A line of the body has more than {LONGEST} characters.")
     return found
@@ -43,4 +43,4 @@ def faults(message: str) -> list[str]:
 if __name__ == "__main__":
     problems = faults(Path(sys.argv[1]).read_text(encoding="utf-8"))
     if problems:
-        raise SystemExit("\n".join(["The commit message needs a change:", *problems]))
+        raise SystemExit("\n".join(["The commit message has these problems:", *problems]))

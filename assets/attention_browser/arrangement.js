@@ -1,4 +1,4 @@
-// Arranges a head for display: its rows and columns, and the weight of every cell.
+// Arranges a head's weights for display, in the rows and columns that the user chose.
 
 import { quote } from "../shared/direction.js";
 import { typeset } from "../shared/numbers.js";
@@ -12,7 +12,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {{ from: string, to: string }} AxisTitles */
 /**
  * A measurement with a value for each head, layer by layer. A value is null if the measurement does not apply to the
- * head. `most` is the value of a full bar.
+ * head. `most` is the value at which the bar below a head is full.
  * @typedef {{ key: string, name: string, unit: string, most: number, values: (number | null)[] }} Metric
  */
 /**
@@ -28,16 +28,17 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * }} KindHeader
  */
 /**
- * The data of one kind of attention: header, encoded weights [layers, heads, queries, keys], and the heads arranged so
- * far. `difference` contains the two runs that are compared. `versions` contains all versions of a changed run.
+ * The data of one kind of attention: the header, the encoded weights [layers, heads, queries, keys], and the heads that
+ * have been arranged so far. `difference` has the data of the two runs that are compared. For a changed run, `versions`
+ * has the data after the change, the data before it, and their difference.
  * @typedef {{
  *   header: KindHeader, codes: Uint16Array, arranged: Map<string, Arranged>, difference?: { after: KindData, before: KindData },
  *   versions?: Record<string, KindData>,
  * }} KindData
  */
 /**
- * The user's choice (pages/ui/params/attention.py). `heads` are drawn as lines in addition to the chosen head. `rows`
- * and `columns` are the positions of the pinned tokens; `threshold` is in hundredths.
+ * The user's choice (pages/ui/params/attention.py). The lines of `heads` are drawn in addition to those of the
+ * chosen head. `rows` and `columns` are the positions of the pinned tokens. `threshold` is a weight, in hundredths.
  * @typedef {{
  *   layer: number, head: number, words: boolean, hide: boolean, scale: string, palette: string, look: string,
  *   threshold: number, metric: string, rows: number[], columns: number[], heads: number[],
@@ -45,13 +46,13 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  */
 /**
  * One head, arranged as the user chose: R rows, C columns, weights [R * C], masked cells [R * C], and the largest
- * weight. If `signed`, the values are differences, and `largest` is the largest absolute value over all heads.
+ * weight. If `signed` is true, the values are differences, and `largest` is the largest absolute value over all heads.
  * @typedef {{
  *   rows: Label[], columns: Label[], values: Float32Array, masked: Uint8Array, largest: number, signed?: boolean,
  * }} Arranged
  */
 /**
- * The part of the map under the pointer: a cell, a row, a column, or nothing.
+ * A place in the map: a cell, a row, a column, or nothing.
  * @typedef {{ row?: number, column?: number }} Place
  */
 /**
@@ -68,8 +69,8 @@ export function arrangementName(choice) {
 }
 
 /**
- * Arranges one head as the user chose. Attention to a word is the sum over its tokens; attention from a word is their
- * mean. If columns are left out, each row is rescaled to sum to 1.
+ * Arranges one head as the user chose. Attention to a word is the sum over its tokens; attention from a word is the
+ * mean over its tokens. If start and end symbols are hidden, each row is rescaled to sum to 1.
  * @param {KindData} data
  * @param {Pick<Choice, "words" | "hide">} choice
  * @param {number} layer
@@ -119,8 +120,8 @@ export function arrange(data, choice, layer, head) {
 }
 
 /**
- * Returns all heads of a difference, with the same colour scale. With separate scales, a head that hardly changed would
- * look like one that changed a lot.
+ * Returns the differences between two runs for all heads, with the same colour scale. With separate scales, a head that
+ * hardly changed would look like one that changed a lot.
  * @param {KindData} data
  * @param {{ after: KindData, before: KindData }} sides
  * @param {Pick<Choice, "words" | "hide">} choice
@@ -146,10 +147,11 @@ function arrangeDifferences(data, { after, before }, choice) {
 }
 
 /**
- * Returns a label for use within a sentence. If several rows (or columns) have the same label, its position is added.
+ * Returns the label of a row or column for use within a sentence. If other rows (or columns) have the same label, the
+ * position of this one is added.
  * @param {Label[]} side
  * @param {number} at
- * @param {"row" | "column"} name of an entry of this side
+ * @param {"row" | "column"} what an entry of this side is called
  */
 export function entryName(side, at, name) {
   const { label } = side[at];
@@ -168,7 +170,7 @@ export function shownWeight(arranged, row, column) {
 }
 
 /**
- * Returns a weight as text. A difference gets a sign.
+ * Returns a weight or a difference as text. A positive difference gets a plus sign.
  * @param {Arranged} arranged
  * @param {number} value
  */

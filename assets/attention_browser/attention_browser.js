@@ -1,4 +1,4 @@
-// The attention browser: draws the heads as the user chose, and sends the choice to the server.
+// The attention browser. It draws the attention of all heads, and sends the user's choices to the server.
 
 import { PALETTES, shadesOf, themeOf } from "../shared/colours.js";
 import { element } from "../shared/element.js";
@@ -43,7 +43,7 @@ export class AttentionBrowser extends PaintedComponent {
   theme;
   /** @type {Colour[]} */
   shades;
-  /** @type {Metric | null} the metric of the bars below the heads */
+  /** @type {Metric | null} the metric that the bars below the heads show */
   metric;
   /** @type {GridGeometry} */
   gridGeometry;
@@ -54,7 +54,7 @@ export class AttentionBrowser extends PaintedComponent {
     const { heads, ...choice } = this.choice;
     return { ...choice, id: this.data.header.id };
   });
-  /** @type {Place | null} the place in the large figure under the pointer, or reached by keyboard */
+  /** @type {Place | null} the place in the large figure that the user points at or reached by keyboard */
   hover = null;
   /** @type {Head & Place | null} the head under the pointer, and the place in its small map */
   hoveredHead = null;
@@ -73,7 +73,7 @@ export class AttentionBrowser extends PaintedComponent {
     this.figure = element("div", { class: "figure" }, this.large);
     const { lit, legend, readout, noteLine, ranking } = this.description;
     this.overview = element("div", { class: "overview" }, lit, this.grid, legend);
-    // map.css places the parts beside each other or below each other.
+    // map.css arranges these parts side by side or one below the other.
     this.stage = element("div", { class: "stage" }, this.overview, this.figure, this.toolbar, readout, noteLine, ranking);
     this.lecture = new LectureView(this);
     this.root.append(this.lecture.head, this.stage, this.description.spoken, this.keys);
@@ -96,11 +96,11 @@ export class AttentionBrowser extends PaintedComponent {
     this.bytes = bytes;
     if (fresh) {
       const data = await this.read(bytes);
-      if (bytes !== this.bytes) return; // Newer data has arrived meanwhile.
+      if (bytes !== this.bytes) return; // Newer data has arrived in the meantime.
       const { header } = data;
       const before = this.data?.header;
       this.data = data;
-      // The server sends a choice when a link was opened; otherwise the user's own choice stays.
+      // The number is new if the server requests a choice, such as that of a link. Otherwise, the user's choice stays.
       const asks = header.asked.number !== this.synced.number;
       if (asks) this.synced.take(header.asked.number, { heads: [], ...(choice ?? header.asked.choice) });
       if (header.id !== this.synced.known.id) {
@@ -108,7 +108,7 @@ export class AttentionBrowser extends PaintedComponent {
         Object.assign(this.choice, { rows: [], columns: [] });
         Object.assign(this.synced.known, { rows: [], columns: [], id: header.id });
       }
-      // The cell selected by keyboard also belongs to the previous sentence, so it is cleared.
+      // A place that the user pointed at belongs to the previous choice, sentence or kind, so it is cleared.
       if (asks || header.id !== before.id || header.kind !== before.kind) this.hover = this.hoveredHead = null;
     }
     if (!this.data) return;
@@ -126,7 +126,7 @@ export class AttentionBrowser extends PaintedComponent {
     return { ...await unpack(bytes), arranged: new Map() };
   }
 
-  // Returns the keyboard shortcuts and their actions.
+  // Returns the keyboard shortcuts, each with a description.
   keyList() {
     return ATTENTION_KEYS;
   }
@@ -139,17 +139,17 @@ export class AttentionBrowser extends PaintedComponent {
     return this.choice.look === "lines" ? LINE_HINTS : READING_HINTS;
   }
 
-  // Returns the hint that is shown while the pointer is not on a cell or label.
+  // Returns the hint that is shown while nothing is pointed at or pinned.
   invitation() {
     return this.invitations()[this.input.kind];
   }
 
-  // Returns whether the data for an HTML file of all kinds has arrived.
+  // Returns whether the data for an HTML file with all kinds of attention has arrived.
   exportsAll() {
     return exportPartsOf(this.data.header) !== null;
   }
 
-  // Returns the choice, limited to layers, heads and tokens that exist.
+  // Limits the choice to layers, heads, tokens, metrics and palettes that exist, and returns it.
   validChoice() {
     const { layers, heads, queries, keys, metrics } = this.data.header;
     const choice = this.choice;
@@ -165,7 +165,7 @@ export class AttentionBrowser extends PaintedComponent {
   /** @param {Partial<Choice>} part */
   change(part) {
     Object.assign(this.choice, part);
-    // The text describes the newly chosen head, even if the pointer is on another one.
+    // If the user chooses a head, the text describes it, even if the pointer is on another head.
     if ("layer" in part || "head" in part) this.hoveredHead = null;
     // Rows and columns are renumbered, and there may be fewer.
     if ("words" in part || "hide" in part) this.hover = null;
@@ -200,7 +200,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Returns the place under the pointer in the large figure, else the pinned place. One row or one column is a word.
+   * Returns the place under the pointer in the large figure, or else the pinned place. A row or a column is a word.
    * @returns {Place}
    */
   word() {
@@ -271,7 +271,7 @@ export class AttentionBrowser extends PaintedComponent {
     return picturedFigure(this, width, theme);
   }
 
-  // Returns whether the grid marks the chosen head. A grid without a large figure does so only while it has the focus.
+  // Returns whether the grid marks the chosen head. A grid without a large figure does so only under keyboard focus.
   chooses() {
     return !this.data.header.glance || this.grid.matches(":focus-visible");
   }
@@ -287,7 +287,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Chooses a head in the grid. If there is only the grid, the head opens on its own page.
+   * Chooses a head in the grid. If there is only the grid, the head opens on the page of its attention kind.
    * @param {Head} head
    */
   open({ layer, head }) {

@@ -1,4 +1,5 @@
-// The attention browser of a changed run. It shows the attention after the change, as trained, or their difference.
+// The attention browser for a changed run. It shows the attention after the change, the attention as trained, or the
+// difference.
 
 import { select } from "../shared/controls.js";
 import { mount } from "../shared/mount.js";
@@ -62,7 +63,7 @@ export class ChangedAttention extends AttentionBrowser {
   }
 
   /**
-   * Returns false, because an HTML file of all kinds contains only one run.
+   * Returns false, because the HTML file with all kinds of attention contains only one run.
    * @override
    */
   exportsAll() {

@@ -31,7 +31,7 @@ export class Description {
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
   }
 
-  // Describes the cell, row or column that is pointed at or pinned, and how the numbers were processed.
+  // Describes the cell, row or column that is pointed at or pinned, and says how the numbers were processed.
   reflect() {
     const { browser } = this;
     const { choice, data, hoveredHead, metric } = browser;
@@ -64,12 +64,12 @@ export class Description {
     this.best.onclick = () => {
       if (!best) return;
       browser.change({ layer: best.layer, head: best.head });
-      // The button disappears, so the focus moves to the grid, where arrow keys continue from the head.
+      // The button disappears, so the focus moves to the grid, where arrow keys continue from that head.
       browser.grid.focus({ preventScroll: true });
     };
   }
 
-  // Explains why some small maps are faded, and offers a button that shows all maps alike.
+  // Explains why some small maps are faded, and offers a button that restores them.
   describeLitHeads() {
     const label = page.attentionWord?.label;
     const key = JSON.stringify([label, this.browser.links?.lit]);
@@ -85,7 +85,7 @@ export class Description {
   }
 
   /**
-   * Describes the cell, row or column that is pointed at or pinned. In a lesson, a pinned cell is not described before
+   * Describes the cell, row or column that is pointed at or pinned. In a lesson, a pinned cell is not described until
    * the user has answered the question about it.
    * @param {Arranged} arranged
    * @param {Place | null} at
@@ -115,7 +115,7 @@ export class Description {
     this.ranking.dataset.key = key;
     const { rows, columns, signed } = browser.arranged();
     const title = links ? titleOfLinks(browser.arranged(), pinned)
-      : `Which head ${signed ? "changed" : "looks"} from ${entryName(rows, pinned.row ?? 0, "row")} to ${entryName(columns, pinned.column ?? 0, "column")}?`;
+      : `Which head ${signed ? "changed most in its weight" : "looks"} from ${entryName(rows, pinned.row ?? 0, "row")} to ${entryName(columns, pinned.column ?? 0, "column")}?`;
     /** @type {(link: Head & Place) => string} */
     const other = ({ row, column }) => (!links ? "" : `${pinned.row === undefined ? rows[row ?? 0].label : columns[column ?? 0].label}: `);
     /** @type {(link: Partial<WordLink>) => string} */

@@ -11,14 +11,14 @@ export const EDIT_KEYS = [
   ["Backspace", "reset the row"],
   ["u", "undo the last change"],
 ];
-// Change per key press, in percent of the row.
+// Change in the share per key press, in percentage points.
 const STEP = 5;
 
 /**
  * Runs the action of a key in the editor.
  * @param {AttentionEditor} editor
  * @param {KeyboardEvent} event
- * @returns {boolean} whether the key has an action
+ * @returns {boolean} whether the key press was handled
  */
 export function editByKey(editor, event) {
   if (event.target !== editor.large || !editor.data || !isShortcut(event, editor.keys)) return false;

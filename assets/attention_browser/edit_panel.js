@@ -1,4 +1,5 @@
-// The panel of the editor: the chosen cell, its share, the scope of the change, and the actions on its row.
+// The panel of the editor. It shows the chosen cell, and has controls for its share, for the scope of a change, and for
+// its row.
 
 import { select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -20,8 +21,8 @@ export class EditPanel {
       oninput: () => editor.preview(Number(this.slider.value)), onchange: () => editor.give(Number(this.slider.value)) });
     this.share = element("output");
     this.buttons = {
-      all: button("100%", "The row looks only there", () => editor.give(100)),
-      even: button("Spread evenly", "The row looks at everything equally", () => editor.even()),
+      all: button("100%", "Make the row look only there", () => editor.give(100)),
+      even: button("Spread evenly", "Make the row look at everything equally", () => editor.even()),
       back: button("Reset row", "Restore the row as trained", () => editor.back()),
       undo: button("Undo", "Undo the last change", () => editor.undo()),
     };
@@ -54,7 +55,7 @@ export class EditPanel {
     const share = cell === null ? 0 : Math.round(100 * values[cell]);
     this.what.textContent = refused || (!onMap ? "You can change rows only in the map, not in the lines."
       : row === undefined ? "Click a cell to make its row look only there. Drag sideways to set how much."
-      : `${entryName(rows, row, "row")}${column === undefined ? ": click a cell of its row" : ` → ${entryName(columns, column, "column")}`}`);
+      : `${entryName(rows, row, "row")}${column === undefined ? ": click a cell in its row" : ` → ${entryName(columns, column, "column")}`}`);
     this.what.classList.toggle("refused", Boolean(refused));
     this.slider.value = String(share);
     this.share.textContent = `${share}%`;

@@ -1,4 +1,4 @@
-// The attention browser in which the user edits rows: by clicking a cell, dragging, the panel's controls, or keys.
+// The attention browser in which the user edits rows: with clicks, by dragging, in a panel, or with keys.
 
 import { CHOSEN_COLOUR } from "../shared/colours.js";
 import { mount } from "../shared/mount.js";
@@ -23,14 +23,14 @@ const EDITING_HINTS = {
   touch: "Tap a cell to make its row look only there.",
   keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
 };
-// The distance in pixels that a click may move, and the drag distance that changes a share by 100%.
+// In pixels: how far the pointer may move during a click, and the drag distance that changes a share from 0 to 100%.
 const CLICK_TOLERANCE = 5;
 const FULL_DRAG = 240;
 
 export class AttentionEditor extends ChangedAttention {
   /** @type {Edit[]} */
   edits = [];
-  /** @type {string[]} sent edits that the server has not answered yet */
+  /** @type {string[]} lists of edits, as text, that the server has not answered yet */
   sent = [];
   /** @type {Edit | null} the edit that is shown until the server answers */
   pending = null;
@@ -64,14 +64,14 @@ export class AttentionEditor extends ChangedAttention {
     const data = await super.read(bytes);
     const { header } = data;
     const received = parseEdits(header.edits ?? NO_EDITS);
-    // A user who edits faster than the server answers sees the last edit, not an older answer.
+    // If the user edits faster than the server answers, the latest edit stays visible until its answer arrives.
     this.sent = this.sent.slice(this.sent.indexOf(editsText(received)) + 1);
     if (!this.sent.length) {
       const before = new Set(this.edits.map((edit) => editsText([edit])));
       const made = received.findLast((edit) => !before.has(editsText([edit])));
       if (made) this.panel.follow(made);
       this.edits = received;
-      // An answer may arrive during a drag, such as the answer to the first click. The dragged share then stays.
+      // An answer, for example to an earlier click, may arrive during a drag. The dragged share then stays.
       if (!this.drag?.moved) this.pending = null;
       if (this.undoing) this.undo();
     }
@@ -156,7 +156,8 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns the edit that gives the chosen cell a share; if that is impossible, sets `refused` and returns null.
+   * Returns the edit that gives the chosen cell a share. Returns null if no cell is chosen, or if the chosen cell is
+   * masked, which `refused` then says.
    * @param {number} percent
    * @returns {Edit | null}
    */
@@ -180,7 +181,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns an edit of a row with the scope that the user chose, and without shares.
+   * Returns an edit to a row, with the scope that the user chose and without shares.
    * @param {number} row
    * @returns {Edit}
    */
@@ -200,7 +201,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns the shares that an earlier edit of the same rows has already set.
+   * Returns the shares that an earlier edit to the same rows and heads has set.
    * @param {Edit} edit
    */
   given({ kind, layer, head, rows }) {
@@ -263,7 +264,7 @@ export class AttentionEditor extends ChangedAttention {
     return this.version === "after" ? this.changed(layer, head) : super.arranged(layer, head);
   }
 
-  /** Returns the displayed head after the change, including edits that the server has not answered yet. */
+  /** Returns a head after the change, including an edit that the server has not answered yet. */
   changed(layer = this.choice.layer, head = this.choice.head) {
     const arranged = arrange(this.data.versions?.after ?? this.data, this.choice, layer, head);
     const { pending } = this;

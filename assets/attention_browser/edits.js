@@ -1,16 +1,16 @@
-// Edits of attention. An edit sets where a row looks in one head, in one layer or in the whole model. As text, edits
-// are written as in the URL (pages/ui/params/change_attention.py), with 1-based numbers: encoder.5.2.8~7x75,
+// Edits to attention. An edit sets where a row looks in one head, in one layer or in the whole model. The URL contains
+// edits as text with 1-based numbers (pages/ui/params/change_attention.py), such as encoder.5.2.8~7x75 or
 // encoder.all.all.8-9~even.
 
 /** @import { Arranged } from "./arrangement.js" */
 /** @import { Head } from "./grid.js" */
 
 /**
- * The zero-based positions of the first and the last of neighbouring tokens.
+ * Neighbouring tokens, given as the zero-based positions of the first and the last.
  * @typedef {[number, number]} Span
  */
 /**
- * The layer and head are zero-based; null means all of them. Without shares, all visible tokens get equal weights.
+ * `layer` and `head` are zero-based; null means all. Without shares, all visible tokens get equal weights.
  * @typedef {{ layer: number | null, head: number | null, rows: Span, shares: { columns: Span, percent: number }[] }} Given
  */
 /** @typedef {Given & { kind: string }} Edit */
@@ -33,7 +33,7 @@ function spanOf(text) {
 }
 
 /**
- * Returns edits as text, as in the URL.
+ * Returns edits as they are written in the URL.
  * @param {Edit[]} edits
  */
 export function editsText(edits) {
@@ -79,7 +79,7 @@ export function affects(edit, kind, { layer, head }, rows) {
 }
 
 /**
- * Returns the list with one more edit, which replaces an earlier edit of the same rows and heads.
+ * Returns the list with one more edit, which replaces an earlier edit to the same rows and heads.
  * @param {Edit[]} edits
  * @param {Edit} edit
  */
@@ -90,8 +90,8 @@ export function withEdit(edits, edit) {
 }
 
 /**
- * Returns the shares of a row after one column gets a percentage. The other shares stay, or shrink in proportion if too
- * little is left.
+ * Returns the shares of a row after one column is given a percentage. If too little is left for the other shares, they
+ * shrink in proportion.
  * @param {Given["shares"]} shares
  * @param {Span} columns
  * @param {number} percent
@@ -106,7 +106,7 @@ export function withShare(shares, columns, percent) {
 }
 
 /**
- * Predicts a head's weights after an edit, to show while the user drags a cell and until the server answers.
+ * Predicts a head's weights after an edit. They are shown while the user drags a cell, and until the server answers.
  * @param {Arranged} arranged
  * @param {Given} given
  * @returns {Arranged}

@@ -41,7 +41,8 @@ export async function save(browser, format, options) {
 }
 
 /**
- * Returns all labels, one per line, because a figure of a long sentence shortens or omits some labels.
+ * Returns the description of a saved picture. It lists all labels, because the picture of a long sentence shortens or
+ * omits some.
  * @param {{ title: string, arranged: Arranged }} caption
  */
 function descriptionOf({ title, arranged: { rows, columns } }) {
@@ -52,8 +53,8 @@ function descriptionOf({ title, arranged: { rows, columns } }) {
 }
 
 /**
- * Returns CSV with a line for each cell. If several rows or columns are pinned, a line for each sum follows, numbered
- * like 2+4.
+ * Returns the cells as CSV, one per line. If several rows or columns are pinned, their sums follow, numbered as in
+ * 2+4.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
@@ -65,7 +66,7 @@ export function csvOf(arranged, selected) {
   const lines = [`row,from,column,to,${arranged.signed ? "change" : "weight"}`];
   /** @type {(row: number | string, from: string, column: number | string, to: string, weight: string) => void} */
   const add = (row, from, column, to, weight) => lines.push([row, quoted(from), column, quoted(to), weight].join(","));
-  // Differences have a hyphen as minus sign, because programs that read the file expect it.
+  // Programs that read the file expect a hyphen before a negative number, not a minus sign.
   rows.forEach((row, r) => columns.forEach((column, c) => (
     add(r + 1, row.label, c + 1, column.label, shownWeight(arranged, r, c).replace("−", "-")))));
   if (selected.rows.size > 1) {
@@ -81,8 +82,8 @@ export function csvOf(arranged, selected) {
 
 /**
  * Escapes a cell by putting an apostrophe before any text that a spreadsheet would run as a formula (OWASP, CSV
- * injection). The text after a semicolon, a tab or a line break is escaped too, because with another list separator a
- * new cell begins there. Numbers stay unchanged. pages/ui/charts/downloads.py does the same.
+ * injection). The text after a semicolon, a tab or a line break is escaped too, because in some spreadsheets a new cell
+ * begins there. Numbers stay unchanged. pages/ui/charts/downloads.py does the same.
  * @param {string} cell
  */
 export function escaped(cell) {
@@ -92,7 +93,7 @@ export function escaped(cell) {
 }
 
 /**
- * Returns the numbers as JSON. Masked cells are null, which tells them apart from weights of 0.
+ * Returns the weights as JSON. Masked cells are null, which distinguishes them from weights of 0.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged
@@ -117,7 +118,8 @@ export function jsonOf(header, choice, arranged, selected) {
 }
 
 /**
- * Returns the additional data for an HTML file of all three kinds (html_export_parts.js), or null until it arrives.
+ * Returns the data that an HTML file with all kinds of attention also needs (html_export_parts.js), or null until it
+ * arrives.
  * @param {KindHeader} header
  */
 export function exportPartsOf({ kind, id }) {
@@ -127,12 +129,12 @@ export function exportPartsOf({ kind, id }) {
 }
 
 /**
- * Returns one HTML file with all three kinds, which needs neither a server nor a network.
+ * Returns an HTML file with all three kinds of attention, which needs neither a server nor a network.
  * @param {AttentionBrowser} browser
  */
 async function htmlExportOf({ bytes, choice, data }) {
   const exportParts = exportPartsOf(data.header);
-  if (!exportParts) throw new Error("The other kinds have not arrived from the server yet.");
+  if (!exportParts) throw new Error("The other kinds of attention have not arrived from the server yet.");
   const { header, body } = exportParts;
   let start = 0;
   const [template, ...others] = /** @type {number[]} */ (header.sizes).map((size) => body.slice(start, start += size));

@@ -12,13 +12,13 @@ import { mapColour } from "./map.js";
 const GRID_LEFT = 44;
 const GRID_TOP = 26;
 export const GRID_GAP = 4;
-// Limits for a small map's height, as a share of its width. If the grid is above the large map, the lower limit is
-// used.
+// Limits for a small map's height, as a multiple of its width. If the grid is above the large map, the height is the
+// lower limit.
 const LOWEST_SHAPE = 0.6;
 const HIGHEST_SHAPE = 1.25;
 const STRIP = 6;
-// The letter that marks a named head. It is in the right corner of the map, because most names describe the diagonal,
-// which begins in the left corner.
+// Letters that mark named heads. They are in the top right corner of a map, because most names describe the diagonal,
+// which begins in the top left corner.
 /** @type {Record<string, string>} */
 const BADGES = { "previous token": "p", "next token": "n", "same token": "s", "end symbol": "e", "punctuation": "!",
   "rare word": "r", "alignment": "a", "induction": "i" };
@@ -83,7 +83,7 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
       if (metric) {
         const value = metric.values[layer * heads + head];
         surface.rect(x, y + height + 1, width, strip - 2, theme.border);
-        // The value is null if the metric does not apply to the sentence.
+        // The value is null if the metric does not apply to the head in this sentence.
         if (value !== null) surface.rect(x, y + height + 1, width * Math.min(1, Math.max(0, value / metric.most)), strip - 2, theme.primary);
       }
     }
@@ -97,7 +97,7 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
 const badgesOf = (names) => names.split(", ").map((name) => BADGES[name] ?? "").join("");
 
 /**
- * Returns the legend of the letters in the grid; empty if no head has a letter.
+ * Returns the legend for the letters in the grid. It is empty if no head has a letter.
  * @param {KindHeader} header
  */
 export function legendOf({ names }) {

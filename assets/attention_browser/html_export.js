@@ -5,11 +5,11 @@ import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
 
-// Maximum length of the headline in characters. A longer one would push the first map down too far.
+// Maximum length of the headline in characters. A longer headline would push the first map down too far.
 const LONGEST_TITLE = 80;
 
 /**
- * `choice` is the user's choice on the page; without it, the data determine the first view.
+ * `choice` is the user's choice on the page; without it, the data determines the initial view.
  * @type {{
  *   kind: string, choice?: Choice, texts: { source: string, target: string }, title?: string,
  *   kinds: { kind: string, title: string, data: string }[],
@@ -34,7 +34,7 @@ for (const { kind, title, data } of content.kinds) {
 }
 
 /**
- * Returns a text, cut between two words if it is long.
+ * Returns a text, or its beginning if the text is too long for a headline. The cut is between two words, if possible.
  * @param {string} text
  */
 function beginning(text) {

@@ -1,5 +1,5 @@
 // Stores data from the server, and draws nothing. With this data, the attention browser writes the HTML export of all
-// three kinds without the server. The data is requested only after the attention browser is drawn.
+// three kinds of attention without the server. The data is requested only after the attention browser is drawn.
 
 import { mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";

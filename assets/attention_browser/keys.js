@@ -1,4 +1,4 @@
-// The keyboard of the attention browser: the list of keys, and the action of each.
+// The keyboard shortcuts of the attention browser: the list of keys, and the action of each key.
 
 import { ARROWS, clamped } from "../shared/controls.js";
 import { headKeys, isShortcut } from "../shared/keys.js";

@@ -10,10 +10,10 @@ import { description } from "./readout.js";
 /** @import { Arranged, KindHeader } from "./arrangement.js" */
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
-/** @typedef {{ width: number, height: number | null }} Room in units; a height of null is unlimited */
+/** @typedef {{ width: number, height: number | null }} Room in units of the figure; a height of null means unlimited */
 
 /**
- * Returns the strongest link of a head to a word other than the start symbol, the end symbol and the looking word.
+ * Returns a head's strongest link, apart from links to the start or end symbol and links from a word to itself.
  * @param {KindHeader} header
  * @param {Arranged} arranged
  * @returns {{ row: number, column: number } | null}
@@ -45,14 +45,14 @@ export class LectureView {
     browser.leaving.push(onStep((by) => this.step(by)), () => removeEventListener("resize", onResize));
   }
 
-  // "page" if the figure is the whole page, "figure" if text stands beside it; empty outside lecture mode.
+  // "page" if the figure is the whole page, "figure" if text is shown beside it; empty outside lecture mode.
   get shown() {
     const header = this.browser.data?.header;
     if (!header?.lecture || header.glance) return "";
     return header.beside ? "figure" : "page";
   }
 
-  // Screen pixels per unit of the figure.
+  // CSS pixels per unit of the figure.
   get zoom() {
     return this.shown ? lectureZoom() : 1;
   }
@@ -64,7 +64,7 @@ export class LectureView {
     return lectureRoom(figure.clientWidth, figure.getBoundingClientRect().top);
   }
 
-  // Must run before the figure is measured, because these lines leave less room for it.
+  // Writes the two lines of text. Must run before the figure is measured, because the lines leave less room for it.
   reflect() {
     const { browser } = this;
     browser.root.classList.toggle("lecture-page", this.shown === "page");
@@ -102,7 +102,7 @@ export class LectureView {
   }
 
   /**
-   * Returns the cell to describe if no place is pointed at or pinned.
+   * Returns the cell to describe while no place is pointed at; null if a place is pinned, or outside lecture mode.
    * @param {Arranged} arranged
    */
   place(arranged) {

@@ -1,4 +1,4 @@
-// A map that fills the available room, with labels that the last row of a lecture hall can read.
+// A map that fills the available room, with labels that can be read from the last row of a lecture hall.
 
 import { CanvasSurface } from "../shared/surface.js";
 import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel, namedRows } from "./map_geometry.js";
@@ -7,15 +7,15 @@ import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel,
 /** @import { Arranged } from "./arrangement.js" */
 /** @import { MapGeometry } from "./map_geometry.js" */
 
-// Font sizes in CSS pixels: twenty points for the last row of a lecture hall, less for a phone in the hand.
+// Font sizes in CSS pixels: 20 points, which can be read from the last row of a lecture hall, and less on a phone.
 const LECTURE_FONT_SIZE = 27;
 const PHONE_FONT_SIZE = 13;
 export const WIDEST_PHONE = 640;
-// Room below the figure, where the lecturer's controls are (assets/lecture/lecture.css).
+// Height of the room below the figure for the lecturer's controls (assets/lecture/lecture.css).
 export const CONTROLS_HEIGHT = 48;
 const PHONE_CONTROLS_HEIGHT = 70;
 const LOWEST = 200;
-// Lengths below are in units of a figure whose labels are LABEL_SIZE high; the canvas is enlarged.
+// Lengths below are in units of a figure whose labels are LABEL_SIZE high; `lectureZoom` enlarges them.
 const LABEL_MARGIN = 4;
 const LABEL_SPACE = LABEL_MARGIN + 8;
 const CORNER = 46;
@@ -25,30 +25,31 @@ const CORNER_HEIGHT = 34;
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
 // Angles of column labels, each with its legibility relative to the first angle.
 const LABEL_ANGLES = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
-// Distance between the middles of neighbouring labels, as a multiple of their font size.
+// Minimum distance between the middles of neighbouring labels, as a multiple of their font size.
 const LABEL_PITCH = 1.08;
-// Limits for labels, as shares of the room: the usual limit, and the limit if even the smallest font needs more.
+// Limits for the space that labels beside a map take, as shares of the width: the usual limit, and the limit if even
+// the smallest font needs more.
 const LABELS_BESIDE = [0.34, 0.45];
-// Labels above a map get less room, unless the map is higher than wide.
+// Labels above a map get smaller shares, and the smallest if the room is wider than high.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
 const LABELS_ABOVE_HIGH = [0.25, 0.35];
 const LABEL_TOP = 13;
-// The smallest length of the band for column labels, for low screens.
+// Minimum length of the band for column labels, which applies on low screens.
 const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
 // Half the height of the lowest number beside the colour bar.
 const LAST_TICK = 7;
-// Cells are as wide and as high as the room allows, but not too far from square.
+// Cells fill the room, but are at most this many times as wide as high, or as high as wide.
 const WIDEST_CELL = 2.5;
 const HIGHEST_CELL = 1.5;
 
-// Screen pixels per unit of the figure.
+// CSS pixels per unit of the figure.
 export const lectureZoom = () => (innerWidth > WIDEST_PHONE ? LECTURE_FONT_SIZE : PHONE_FONT_SIZE) / LABEL_SIZE;
 
 /**
- * Returns the room for a figure, in units.
+ * Returns the room for a figure, in units of the figure.
  * @param {number} width in CSS pixels
- * @param {number} top of the figure on the screen; everything below is available
+ * @param {number} top edge of the figure on the screen, in CSS pixels
  */
 export function lectureRoom(width, top) {
   const zoom = lectureZoom();
@@ -57,7 +58,7 @@ export function lectureRoom(width, top) {
 }
 
 /**
- * Returns a canvas to draw on in units.
+ * Returns a surface for drawing on a canvas in units of the figure.
  * @param {HTMLCanvasElement} canvas
  * @param {{ width: number, height: number }} geometry
  * @param {number} zoom
@@ -70,8 +71,8 @@ export function zoomedSurface(canvas, { width, height }, zoom) {
 }
 
 /**
- * Returns the geometry of a map that fills a screen: like `mapGeometry`, without titles and bars. It chooses the label
- * sizes and angles that leave out the fewest labels, and among these the most legible.
+ * Returns the geometry of a map that fills the room, like `mapGeometry` but without titles and bars. The chosen label
+ * sizes and angles omit the fewest labels and, among those that do, are the most legible.
  * @param {Arranged} arranged
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}
@@ -82,7 +83,7 @@ export function lectureGeometry({ rows, columns }, room) {
   const least = sizes[sizes.length - 1];
   const column = longestLabel(columns);
   const [full, brief] = [rows, namedRows(rows, 0)].map(longestLabel);
-  // Decoder steps get their long labels only if no other label must shrink to make room.
+  // Decoder steps get their long labels only if these fit at full size within the usual limit.
   const called = full <= LABELS_BESIDE[0] * room.width - LABEL_SPACE ? [full, brief] : [brief];
   let best = null;
   let [fewest, most] = [Infinity, 0];
@@ -104,7 +105,7 @@ export function lectureGeometry({ rows, columns }, room) {
 }
 
 /**
- * Returns the map's geometry for labels of these sizes and angles.
+ * Returns the map's geometry for labels of the given sizes and angle.
  * @param {{
  *   row: number, column: number, rowSize: number, columnSize: number, columnAngle: number, least: number, leastMarked: number,
  * }} labels `row` and `column` are the widths of the longest labels at LABEL_SIZE

@@ -8,8 +8,8 @@ import { TITLE_SIZE } from "./map.js";
 /** @import { Arranged, Pinned, Place } from "./arrangement.js" */
 /** @import { Figure } from "./map.js" */
 
-// Smallest weight that is drawn as a line. Lines of smaller weights would be too many and too faint. The figure states
-// this limit.
+// Smallest weight that is drawn as a line. Lines for smaller weights would be too numerous and too faint. A note
+// states this limit.
 export const MIN_OPACITY = 0.02;
 const MAX_THICKNESS = 9;
 // If several heads are drawn, their names are at this height, below the titles.
@@ -25,7 +25,7 @@ const LINES_HEIGHT = 668;
  * Returns the geometry of the line view.
  * @param {Arranged} arranged
  * @param {number} width in CSS pixels
- * @param {number} height at most, if there is room for the labels
+ * @param {number} height maximum, unless the labels need more
  */
 export function linesGeometry(arranged, width, height = LINES_HEIGHT) {
   const { rows, columns } = arranged;
@@ -87,7 +87,7 @@ export function drawLines(surface, geometry, { arranged, heads, choice, theme, h
 }
 
 /**
- * Draws the legend: the colour of each head, in the order in which the user chose the heads.
+ * Draws the legend: the heads' names in their colours, with the head chosen in the grid first.
  * @param {Surface} surface
  * @param {number} middle
  * @param {{ head: number, colour: string }[]} heads

@@ -18,7 +18,7 @@ const SMALLEST_LINED = 12;
 const CLOSEST_NAMES = 0.9;
 
 /**
- * The data of a drawn map; `measure` names the numbers.
+ * The data from which a map is drawn. `measure` says what the numbers are: weights or changes.
  * @typedef {{
  *   arranged: Arranged, choice: Pick<Choice, "scale" | "threshold">, shades: Colour[], theme: Theme, hover: Place | null,
  *   selected: Pinned, axes: AxisTitles, measure: string,
@@ -65,7 +65,7 @@ export function drawMap(surface, geometry, figure) {
 }
 
 /**
- * Returns the colour of each cell; null if nothing is drawn because the weight is below the user's threshold.
+ * Returns a function that gives the colour of a cell, or null for a cell whose weight is below the user's threshold.
  * @param {Pick<Figure, "arranged" | "choice" | "shades" | "theme">} figure
  * @returns {CellColour}
  */
@@ -80,7 +80,7 @@ export function mapColour({ arranged, choice, shades, theme }) {
 }
 
 /**
- * Draws a diagonal through every masked cell, so that a forbidden cell looks different from a small weight.
+ * Draws a diagonal through every masked cell, so that it looks different from a cell with a small weight.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Arranged} arranged
@@ -178,8 +178,8 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
 const withPointed = (pinned, pointed) => new Set(pointed === undefined ? pinned : [...pinned, pointed]);
 
 /**
- * Returns a function that decides whether a row or column is labelled. All marked ones are, and every n-th of the
- * others unless a marked label would cover it.
+ * Returns a function that decides whether a row or column is labelled. Marked rows and columns are, and so is every
+ * n-th one, unless a marked label would cover its label.
  * @param {Set<number>} marked
  * @param {number} step
  * @param {number} pitch between the names of neighbours
@@ -229,7 +229,7 @@ function titleWithin(title, middle, length) {
  */
 function drawProfiles(surface, geometry, { arranged, selected, theme }) {
   const { left, top, right, bottom, cellWidth, cellHeight, width, profile } = geometry;
-  // Bars are sums of weights. Differences have no bars, because their sums mean little.
+  // Bars show sums of weights. Differences have no bars, because sums of differences mean little.
   if (arranged.signed) return;
   const { rows, columns } = sumsOf(arranged, selected);
   const longest = profile - 14;
