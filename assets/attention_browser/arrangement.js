@@ -151,7 +151,7 @@ function arrangeDifferences(data, { after, before }, choice) {
  * position of this one is added.
  * @param {Label[]} side
  * @param {number} at
- * @param {"row" | "column"} what an entry of this side is called
+ * @param {"row" | "column"} name what an entry of this side is called
  */
 export function entryName(side, at, name) {
   const { label } = side[at];

@@ -271,7 +271,7 @@ export class AttentionBrowser extends PaintedComponent {
     return picturedFigure(this, width, theme);
   }
 
-  // Returns whether the grid marks the chosen head. A grid without a large figure does so only under keyboard focus.
+  // Returns whether the grid marks the chosen head. Without a large figure, it does so only while it has keyboard focus.
   chooses() {
     return !this.data.header.glance || this.grid.matches(":focus-visible");
   }

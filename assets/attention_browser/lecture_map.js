@@ -7,7 +7,7 @@ import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel,
 /** @import { Arranged } from "./arrangement.js" */
 /** @import { MapGeometry } from "./map_geometry.js" */
 
-// Font sizes in CSS pixels: 20 points, which can be read from the last row of a lecture hall, and less on a phone.
+// Font sizes in CSS pixels. 20 points can be read from the last row of a lecture hall; a phone in the hand needs less.
 const LECTURE_FONT_SIZE = 27;
 const PHONE_FONT_SIZE = 13;
 export const WIDEST_PHONE = 640;
