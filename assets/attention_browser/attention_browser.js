@@ -271,7 +271,7 @@ export class AttentionBrowser extends PaintedComponent {
     return picturedFigure(this, width, theme);
   }
 
-  // Returns whether the grid marks the chosen head. Without a large figure, it does so only while it has keyboard focus.
+  // Returns whether the grid marks the chosen head. Without a large figure, it does so only with keyboard focus.
   chooses() {
     return !this.data.header.glance || this.grid.matches(":focus-visible");
   }
