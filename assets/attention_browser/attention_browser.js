@@ -167,7 +167,7 @@ export class AttentionBrowser extends PaintedComponent {
     Object.assign(this.choice, part);
     // If the user chooses a head, the text describes it, even if the pointer is on another head.
     if ("layer" in part || "head" in part) this.hoveredHead = null;
-    // Rows and columns are renumbered, and there may be fewer.
+    // Rows and columns are renumbered, so the old place would be wrong or missing.
     if ("words" in part || "hide" in part) this.hover = null;
     this.draw();
     this.description.say();

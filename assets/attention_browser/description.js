@@ -1,5 +1,5 @@
 // The text beside the figures of an attention browser. It describes the cell, row or column under the pointer, or the
-// pinned one, and lists the heads with the largest weights there.
+// pinned one, and lists all heads, the largest weight there first.
 
 import { keepingFocus } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";

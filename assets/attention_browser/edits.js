@@ -16,7 +16,7 @@
 /** @typedef {Given & { kind: string }} Edit */
 
 export const NO_EDITS = "none";
-// The server accepts at most this many edits.
+// The server accepts at most this many edits, so the oldest ones are dropped.
 const MAX_EDITS = 60;
 
 /** @type {(span: Span) => string} */
@@ -71,7 +71,7 @@ const overlap = (one, other) => one[0] <= other[1] && other[0] <= one[1];
  * @param {Edit} edit
  * @param {string} kind
  * @param {Head} head
- * @param {Span} [rows] if missing, every row
+ * @param {Span} [rows] if missing, any row
  */
 export function affects(edit, kind, { layer, head }, rows) {
   return edit.kind === kind && (edit.layer ?? layer) === layer && (edit.head ?? head) === head

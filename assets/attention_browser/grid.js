@@ -124,7 +124,7 @@ export function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, c
 }
 
 /**
- * Returns the head under the pointer, and the pointer's relative position in the head's map: 0 to 1 across and down.
+ * Returns the head under the pointer, and the pointer's position as fractions of the map's width and height.
  * @param {GridGeometry} geometry
  * @param {number} x
  * @param {number} y

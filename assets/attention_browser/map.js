@@ -12,7 +12,7 @@ import { sumsOf } from "./sums.js";
 /** @import { MapGeometry } from "./map_geometry.js" */
 
 export const TITLE_SIZE = 14;
-// Smallest cell that gets lines around it. Around smaller cells, the lines would hide the colours.
+// Smallest width and height of cells that get lines around them. Around smaller cells, lines would hide the colours.
 const SMALLEST_LINED = 12;
 // Smallest distance at which names do not overlap, as a multiple of their font size.
 const CLOSEST_NAMES = 0.9;
@@ -208,8 +208,7 @@ function sizeWithin(label, room, size, least, bold) {
 }
 
 /**
- * Returns an axis title, shortened if necessary, and its position. The position is as close to the map's middle as
- * possible.
+ * Returns an axis title, shortened if necessary, and its position, which is as close to the map's middle as possible.
  * @param {string} title
  * @param {number} middle
  * @param {number} length
