@@ -29,8 +29,8 @@ MISTAKES = {
 }
 # Notes on translations that are right by luck, by example sentence.
 LUCKY = {
-    "The animal didn't cross the street because it was too tired.": "“es” is right here (*das Tier*), but this model "
-    "writes “es” for “it” whichever noun is meant: try “too wide”."
+    "The animal didn't cross the street because it was too tired.": "“es” fits *das Tier*, but this model writes “es” "
+    "whichever noun “it” means: try “too wide”."
 }
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
 # Endings to ignore when a word is looked up in CAPITALISED, as in "Sunday's" and "Sundays".
