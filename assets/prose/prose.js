@@ -1,4 +1,4 @@
-// A paragraph in which attention heads are links to their maps.
+// A paragraph in which the names of attention heads are links to the heads' maps.
 
 import { element } from "../shared/element.js";
 import { opensElsewhere } from "../shared/input.js";
@@ -7,7 +7,7 @@ import { Component, mount } from "../shared/mount.js";
 /** @typedef {{ kind: string, page: string, prefix: string, layer: number, head: number, text: string }} HeadLink */
 
 class Prose extends Component {
-  /** @type {string} the current content */
+  /** @type {string} the current content, as JSON */
   message;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -17,7 +17,7 @@ class Prose extends Component {
 
   /** @param {{ parts: (string | HeadLink)[] }} data */
   show({ parts }) {
-    // Unchanged links are not replaced, because the focused link would lose the focus.
+    // Unchanged links are not replaced, because replacing a focused link removes the focus.
     if (JSON.stringify(parts) === this.message) return;
     this.message = JSON.stringify(parts);
     this.root.replaceChildren(...parts.map((part) => (typeof part === "string" ? part : this.link(part))));

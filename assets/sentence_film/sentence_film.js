@@ -1,5 +1,5 @@
-// Shows a sentence as a film that follows one word through the model. Every frame has its numbers, a sentence, and a
-// link to a page that shows more.
+// Shows a sentence as a film that follows one word through the model. Every frame shows numbers, a sentence, and a
+// link to a page with more details.
 
 import { onStep } from "../shared/clicker.js";
 import { shadesOf, tintedElement } from "../shared/colours.js";
@@ -13,23 +13,23 @@ import { transport, transportButton } from "../shared/transport.js";
 
 /**
  * A number with its label. Cells with the same key in two frames are the same token. `tint` is the position of the
- * number on the colour scale of its line; without it, the cell has no colour.
+ * number on the colour scale of the line; without `tint`, the cell has no colour.
  * @typedef {{ key: string, label: string, number: string, tint?: number, mark?: "chosen" | "masked" }} Cell
  */
 /** @typedef {{ name: string, palette: string, cells: Cell[] }} FilmLine */
 /**
- * `link` has the title of a page, its name, and its URL parameters.
+ * `link` contains the link's text, and the page's name and URL parameters. Exported films have no links.
  * @typedef {{ title: string, says: string, link?: [string, string, Record<string, string>], lines: FilmLine[] }} FilmFrame
  */
 /**
- * `asked.params.frame` is 1-based, and 0 if the film is closed. `play` says that the user has just opened the film.
+ * `asked.params.frame` is 1-based, and 0 if the film is closed. `play` says whether the user has just opened the film.
  * @typedef {{
  *   id: string, frames: FilmFrame[], direction: string, play?: boolean, lecture?: boolean,
  *   asked: { number: number, params: { frame: number } },
  * }} FilmMessage
  */
 
-// Durations in milliseconds: the whole film, a token's movement to its position in the next frame, and the delay
+// Times in milliseconds: the whole film, the movement of a cell to its position in the next frame, and the delay
 // between new cells.
 const FILM_DURATION = 60_000;
 const MOVE_DURATION = 700;
@@ -42,7 +42,7 @@ const CELL_DELAY = 45;
 export const paceOf = (count) => FILM_DURATION / count;
 
 /**
- * Returns the zero-based frame that a key selects; undefined for other keys.
+ * Returns the zero-based index of the frame that a key selects, or undefined if the key selects none.
  * @param {string} key
  * @param {number} at
  * @param {number} count
@@ -54,9 +54,9 @@ export function frameAfter(key, at, count) {
 }
 
 /**
- * Returns a frame's line as an element with its name and its numbers as a list.
+ * Returns a line of a frame as an element: the line's name and a list of its numbers.
  * @param {FilmLine} line
- * @param {string} dir direction of reading
+ * @param {string} dir reading direction
  */
 function lineOf({ name, palette, cells }, dir) {
   const shades = shadesOf(palette);
@@ -117,7 +117,7 @@ export class SentenceFilm extends Component {
     }
     this.root.classList.toggle("lecture", Boolean(data.lecture));
     this.draw();
-    // On a phone, the film begins below the edge of the screen.
+    // On a phone, the film may begin below the bottom edge of the screen.
     if (opened) this.root.scrollIntoView({ block: "nearest" });
   }
 
@@ -183,7 +183,7 @@ export class SentenceFilm extends Component {
     this.root.dataset.drawn = drawn;
   }
 
-  /** @returns {Map<string, DOMRect>} the position of each token on the screen */
+  /** @returns {Map<string, DOMRect>} the position of each cell on the screen, by key */
   places() {
     return new Map(this.cells().map((cell) => [cell.dataset.key ?? "", cell.getBoundingClientRect()]));
   }
@@ -194,7 +194,7 @@ export class SentenceFilm extends Component {
   }
 
   /**
-   * Moves the tokens from their positions in the previous frame; new tokens appear one by one.
+   * Moves the cells from their positions in the previous frame to the current ones. New cells appear one by one.
    * @param {Map<string, DOMRect>} before
    */
   move(before) {

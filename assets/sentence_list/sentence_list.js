@@ -1,6 +1,6 @@
 // The user's list of sentences: a dialog for pasting sentences or reading them from a file, and buttons that step
-// through them. The browser tab stores the list, so that it survives a reload and a server restart. The browser reads
-// the file without uploading it.
+// through them. The browser tab stores the list, so that the list survives a reload and a server restart. The browser
+// reads the file; the server receives only the list that the user confirms.
 
 // Imported for its style sheet.
 import "../shared/controls.js";
@@ -26,7 +26,7 @@ class SentenceList extends Component {
     const stepping = (label, sign, step) => element("button",
       { type: "button", class: "step", "aria-label": label, title: label, onclick: () => this.act({ step }) }, sign);
     this.steps = [stepping("Previous sentence in my list", "‹", -1), stepping("Next sentence in my list", "›", 1)];
-    this.open = element("button", { type: "button", class: "open", title: "Paste many sentences, and step through them",
+    this.open = element("button", { type: "button", class: "open", title: "Paste many sentences and step through them",
       onclick: () => this.ask() });
     this.area = element("textarea", { rows: 12, "aria-label": "My sentences, one per line", placeholder: "One sentence per line",
       dir: "auto", spellcheck: "false" });
@@ -34,7 +34,7 @@ class SentenceList extends Component {
     this.file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Read sentences from a file",
       onchange: () => this.load() });
     this.dialog = element("dialog", { "aria-label": "My sentences" }, element("h2", {}, "My sentences"),
-      element("p", {}, "You can step through them on every page with a translation. Compare heads, Switch heads off and What mattered measure all of them."),
+      element("p", {}, "You can step through your sentences on every page with a translation. Compare heads, Switch heads off and What mattered measure all of them."),
       this.area, this.problem, element("p", { class: "buttons" }, element("label", {}, "or a text file ", this.file),
         element("button", { type: "button", class: "primary", onclick: () => this.send(this.area.value) }, "Use these"),
         element("button", { type: "button", onclick: () => this.send("") }, "Forget them"),
@@ -81,7 +81,7 @@ class SentenceList extends Component {
     if (!file || !this.data) return;
     const { limit } = this.data;
     try {
-      if (file.size > limit) throw new RangeError(`This file is too large: at most ${limit / 1000} kB of text.`);
+      if (file.size > limit) throw new RangeError(`This file is too large: the limit is ${limit / 1000} kB.`);
       this.area.value = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
       this.problem.textContent = "";
     } catch (error) {
@@ -110,7 +110,7 @@ function keep(text) {
 }
 
 /**
- * Returns the list stored in the browser tab, or an empty text.
+ * Returns the list stored in the browser tab, or an empty string.
  * @returns {string}
  */
 function kept() {

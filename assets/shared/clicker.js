@@ -1,4 +1,5 @@
-// Passes the presses of a lecturer's clicker to the figures. It uses events, because components are separate files.
+// Passes presses of the lecturer's clicker to the figures. The presses travel as events, because each component is a
+// separate file.
 
 const LEAVE_EVENT = "lectureleave";
 
@@ -16,13 +17,13 @@ export function stepFigure(by, slides) {
   return !dispatchEvent(new CustomEvent("lecturestep", { detail: { by, slides }, cancelable: true }));
 }
 
-/** Announces that another slide was requested, so that figures of this slide discard what they have not sent. */
+/** Announces that another slide was requested, so that the figures of the current slide discard unsent changes. */
 export function leaveSlide() {
   dispatchEvent(new Event(LEAVE_EVENT));
 }
 
 /**
- * Calls `cancel` when another slide was requested.
+ * Calls `cancel` when another slide is requested.
  * @param {() => void} cancel
  * @returns {() => void} stops listening
  */
@@ -33,7 +34,7 @@ export function onLeaveSlide(cancel) {
 
 /**
  * Calls `go` when the lecturer presses the clicker.
- * @param {(by: number) => boolean | void} go returns whether the figure moved; needed only with `amongSlides`
+ * @param {(by: number) => boolean | void} go returns whether the figure moved, which matters only with `amongSlides`
  * @param {{ amongSlides?: boolean }} [when] whether the figure also moves if there are slides
  * @returns {() => void} stops listening
  */

@@ -13,8 +13,8 @@ import { drawingContext } from "./ruler.js";
 export const PALETTES = PALETTE.sequential;
 export const HEAD_COLOURS = PALETTE.heads;
 export const MASKED_COLOUR = PALETTE.masked;
-// Frames have a contrast of at least 3 : 1 in both themes, and text of 4.5 : 1 in its own theme (WCAG 2.2, 1.4.11 and
-// 1.4.3).
+// Frames in CHOSEN_COLOUR have a contrast of at least 3 : 1 in both themes, and text in CHOSEN_TEXT has at least
+// 4.5 : 1 in its own theme (WCAG 2.2, 1.4.11 and 1.4.3).
 export const CHOSEN_COLOUR = "#ea580c";
 const CHOSEN_TEXT = { onLight: "#c2410c", onDark: "#f97316" };
 export const SHADES = 256;
@@ -25,7 +25,7 @@ export const SCALES = ["0 to 1", "each head its own", "square root"];
 const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
 
 /**
- * Returns the 256 colours of a palette, or the diverging colours for "difference".
+ * Returns the 256 colours of a sequential palette; the diverging colours for any other name, such as "difference".
  * @param {string} palette
  * @returns {Colour[]}
  */
@@ -96,7 +96,8 @@ export function canvasColour(colour) {
 }
 
 /**
- * Creates an element whose background is a colour of the scale from 0 to 1.
+ * Creates an element with two CSS properties: --shade, the colour of a value from 0 to 1, and --ink, a text colour that
+ * is readable on it.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
  * @param {Record<string, any>} attributes

@@ -1,4 +1,4 @@
-// Small controls that components share.
+// Small controls and helper functions that components share.
 
 import { element } from "./element.js";
 
@@ -43,7 +43,7 @@ export function checkbox(label, change) {
 export const clamped = (index, count) => Math.min(count - 1, Math.max(0, index));
 
 /**
- * Number of rows and columns that an arrow key moves by.
+ * Rows and columns by which each arrow key moves.
  * @type {Record<string, [number, number]>}
  */
 export const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
@@ -58,7 +58,8 @@ export function focused(node) {
 }
 
 /**
- * Runs `refill`, then returns the focus to the child with the same number.
+ * Runs `refill`, which replaces children. If one had the focus, the new child at the same index gets the focus, or
+ * the last child if there are fewer now.
  * @param {Element} parent
  * @param {string} selector of its children
  * @param {() => void} refill

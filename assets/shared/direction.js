@@ -8,8 +8,8 @@ export const ARROW = " → ";
 export const SYMBOL = /<[^<>\s]+>( [a-z]+)?/g;
 
 /**
- * Returns the direction of a string. The first letter decides, as in HTML's dir=auto. A string with an arrow has the
- * direction of the arrow.
+ * Returns the direction of a string. The first letter decides, as in HTML's dir=auto. A string with an arrow
+ * runs from left to right, like the arrow.
  * @param {string} string
  * @returns {"ltr" | "rtl"}
  */
@@ -19,7 +19,8 @@ export function directionOf(string) {
 }
 
 /**
- * Returns a string for drawing. A right-to-left part is isolated, so that it reorders nothing around it.
+ * Returns a string for drawing. Symbols and the two sides of an arrow are isolated, so that right-to-left letters do
+ * not reorder them.
  * @param {string} string
  */
 export function isolated(string) {

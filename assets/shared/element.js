@@ -22,7 +22,7 @@ export function element(name, attributes = {}, ...children) {
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * Creates an element of a drawing.
+ * Creates an SVG element.
  * @param {string} name
  * @param {Record<string, string | number>} attributes
  * @param {(Node | string)[]} children

@@ -1,4 +1,4 @@
-// Explanations of technical terms; empty here, because pages/ui/components/bundle.py fills it from
+// Explanations of technical terms, by term. The object is empty here; pages/ui/components/bundle.py fills it from
 // assets/glossary.toml.
 
 /** @type {Record<string, string>} */

@@ -1,15 +1,16 @@
-// Tracks which input device is used on a component, so that its hints fit the device.
+// Tracks which input device is used on a component, so that the component's hints fit the device.
 
 /** @typedef {"mouse" | "touch" | "keys"} InputKind */
 
 /**
- * Returns whether a held modifier key makes the browser open a clicked link in a new tab or window.
+ * Returns whether a held modifier key makes the browser handle a clicked link itself, for example in a new tab.
  * @param {MouseEvent} event
  */
 export const opensElsewhere = ({ ctrlKey, metaKey, shiftKey, altKey }) => ctrlKey || metaKey || shiftKey || altKey;
 
 /**
- * Returns the last input device used on an element. Until one is used, the type of screen decides.
+ * Returns an object whose `kind` is kept up to date: the last input device used on an element. Until one is used, the
+ * type of screen decides.
  * @param {HTMLElement} root
  * @returns {{ kind: InputKind }}
  */

@@ -1,4 +1,4 @@
-// Base classes of all components: their place on the page, and how Streamlit mounts them.
+// Base classes of all components, and the function that prepares a component class for Streamlit.
 
 /**
  * Functions that send a component's values to the server. A state stays set; a trigger is set for only one script run.
@@ -35,9 +35,9 @@ export class Component {
   }
 }
 
-/** A component that is painted on the next frame, only once for several changes, and again if its width changes. */
+/** A component that is painted in the next animation frame, once for several changes, and again if its size changes. */
 export class PaintedComponent extends Component {
-  /** @type {number | null} the requested frame, if there is one */
+  /** @type {number | null} the id of the requested animation frame, if there is one */
   frame = null;
   resizing = new ResizeObserver(() => this.draw());
 
@@ -63,8 +63,8 @@ export class PaintedComponent extends Component {
 }
 
 /**
- * Wraps a component class as the function that Streamlit calls. Streamlit calls it when the page is drawn, and again
- * with new data or another theme. It calls the returned function when the component leaves the page.
+ * Wraps a component class as the function that Streamlit calls. Streamlit calls this function when the page is drawn,
+ * and again with new data or another theme. It calls the returned function when the component leaves the page.
  * @param {new (parent: HTMLElement | ShadowRoot) => Mounted} ComponentClass
  */
 export function mount(ComponentClass) {

@@ -1,14 +1,14 @@
-// Formats numbers. On the screen, they have the mathematical minus sign; in files, a hyphen, because programs expect
-// it.
+// Formats numbers. On the screen, they have the mathematical minus sign; in files, they have a hyphen, because
+// programs expect one.
 
 /**
- * Replaces the hyphens of a number by minus signs.
+ * Replaces the hyphens in a number by minus signs.
  * @param {string} number
  */
 export const withMinus = (number) => number.replaceAll("-", "−");
 
 /**
- * Returns a number with this many decimals. A number that is rounded to 0 has no sign.
+ * Formats a number with `digits` decimals. A number that is rounded to 0 has no sign.
  * @param {number} value
  * @param {number} digits
  */

@@ -1,11 +1,11 @@
 // Global names that the components of a page share, because each component is a separate file without shared modules.
-// The list names the component that sets each name, and the one that uses it.
+// For each name, the list gives the component that sets it and the component that uses it.
 
 /** @import { SaveAsMessage } from "../figures/save_as.js" */
 /** @import { SaveOptions } from "../figures/save_menu.js" */
 /**
  * - `early` from lecture/early.js for Lecture: keys of a clicker that were pressed before any component listened.
- * - `clickerHeard` from Lecture for lecture/early.js: says that Lecture now listens to the keys itself.
+ * - `clickerHeard` from Lecture for lecture/early.js: whether Lecture now listens to the keys itself.
  * - `attentionExport` from HtmlExportParts for the attention browser, with an event "attentionexport" at the document.
  * - `attentionWord` from Diagram for the small maps of the first page, with an event "attentionword" at the document:
  *   label of the word under the pointer, and its rows and columns by kind. An event "attentionwordcleared" clears it.

@@ -15,7 +15,7 @@ export function pageLink(label, page, changed) {
 }
 
 /**
- * Returns all links below an element.
+ * Returns all links inside an element.
  * @param {HTMLElement} root
  * @returns {(SVGAElement | HTMLAnchorElement)[]}
  */
@@ -53,8 +53,8 @@ export function openLinks(component) {
 }
 
 /**
- * Returns the message to the server that opens a clicked link; undefined if the browser opens it, or if nothing was
- * clicked.
+ * Returns the message that asks the server to open a clicked link. Returns undefined if the browser opens the link
+ * itself, or if no link was clicked.
  * @param {HTMLElement} root
  * @param {MouseEvent} event
  */

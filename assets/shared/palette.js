@@ -1,4 +1,5 @@
-// The colours of every figure. Python also reads them here (pages/ui/charts/palette.py), because the object is JSON.
+// The colours of every figure. Python reads them from this file, too (pages/ui/charts/palette.py), so the object must
+// be valid JSON.
 
 // The sequential palettes are perceptually uniform and safe for colour-blind users. Viridis, magma: van der Walt and
 // Smith 2015; cividis: Nuñez et al. 2018. Paper is for print; its white is a weight of 0. The diverging palette is for

@@ -1,8 +1,8 @@
-// Plays a sequence of steps once, until the last one.
+// Plays a sequence of steps once, from the current step to the last.
 
 /**
  * The steps to play. `count` returns their number, `at` the current one, and `pace` the milliseconds until the next
- * one. `show` displays a step. `changed` is called when playing begins or ends.
+ * one. `show` displays a step. `changed` is called when playing begins or ends, and after each step.
  * @typedef {{ count: () => number, at: () => number, show: (at: number) => void, pace: () => number, changed: () => void }} Played
  */
 
@@ -16,8 +16,8 @@ export class Player {
     this.played = played;
   }
 
-  // Starts from the first step if the last one is shown. If it is already playing, the new pace applies from the next
-  // step on.
+  // Starts from the first step if the last one is shown. If the player is already playing, the wait for the next
+  // step begins again, at the current pace.
   play() {
     const { count, at, show, pace, changed } = this.played;
     clearTimeout(this.timer);

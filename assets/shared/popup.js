@@ -3,9 +3,10 @@
 import { element } from "./element.js";
 
 /**
- * Returns a button with a panel. The panel opens below the button, or above it if there is no room below.
+ * Returns a button with a panel. The panel opens below the button, or above it if there is too little room below
+ * and more room above.
  * @param {string} label of the button
- * @param {string} name of its class
+ * @param {string} name of the CSS class
  * @param {(Node | string)[]} contents of the panel
  * @param {() => void} prepare runs before the panel opens, so that its contents do not change visibly
  */
@@ -39,7 +40,7 @@ export function popup(label, name, contents, prepare = () => {}) {
     // The panel extends to the left. On a phone, the button may be too far left for that, so the panel is moved right.
     choices.style.translate = "";
     choices.style.translate = `${Math.max(0, 8 - choices.getBoundingClientRect().left)}px`;
-    // If there is no room above or below, the user would not see that the panel has opened.
+    // Without scrolling, the user would not see that the panel has opened if there is no room above or below.
     choices.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   return menu;

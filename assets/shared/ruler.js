@@ -5,7 +5,7 @@ import { ARROW, SYMBOL } from "./direction.js";
 export const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif';
 
 /**
- * Returns the canvas context for measuring and drawing.
+ * Returns a canvas's 2D context, for measuring and drawing.
  * @template {HTMLCanvasElement | OffscreenCanvas} Canvas
  * @param {Canvas} canvas
  * @param {CanvasRenderingContext2DSettings} [settings]
@@ -32,7 +32,7 @@ export function textWidth(string, size, bold = false) {
 
 /**
  * Returns the distance from a text's middle down to its baseline, in CSS pixels. SVG has an attribute for centring
- * text, dominant-baseline, but few programs support it; all support dy.
+ * text, dominant-baseline, but few programs support it, while all support dy.
  * @param {number} size
  * @param {boolean} bold
  */
@@ -60,15 +60,15 @@ export function shortened(string, width, size, bold = false) {
   if (to) {
     const room = width - textWidth(ARROW, size, bold);
     const [first, second] = [from, to].map((part) => textWidth(part, size, bold));
-    // A symbol is not cut, because part of a symbol means nothing. Without a symbol, a side that needs at most half of
-    // the room is not cut.
+    // The side with a symbol comes first, because part of a symbol means nothing; otherwise, the shorter side. It gets
+    // the room that it needs, up to three quarters with a symbol and half without. The other side gets the rest.
     const [fromMost, toMost] = [from, to].map((part) => (part.search(SYMBOL) < 0 ? room / 2 : 0.75 * room));
     const fromRoom = fromMost > toMost || (fromMost === toMost && first < second)
       ? Math.min(first, fromMost) : room - Math.min(second, toMost);
     return `${shortened(from, fromRoom, size, bold)}${ARROW}${shortened(to, room - fromRoom, size, bold)}`;
   }
   const words = string.split(" ");
-  // In a sentence, whole words are left out.
+  // In a text of more than four words, whole words are left out.
   for (let remaining = words.length - 1; words.length > 4 && remaining > 1; remaining--) {
     const front = Math.ceil(remaining / 2);
     const cut = [...words.slice(0, front), "…", ...words.slice(words.length - (remaining - front))].join(" ");
@@ -84,8 +84,8 @@ export function shortened(string, width, size, bold = false) {
 }
 
 /**
- * Returns the string as lines of at most `width` pixels. It is broken between words, or within a word that is itself
- * wider.
+ * Returns the string as lines of at most `width` pixels. Lines are broken between words, or within a word that is wider
+ * than a line.
  * @param {string} string
  * @param {number} width
  * @param {number} size

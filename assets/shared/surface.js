@@ -6,7 +6,7 @@ import { drawingContext, FONT, middleShift } from "./ruler.js";
 /** @import { Colour } from "./colours.js" */
 
 /**
- * The colour of a cell; null for an empty cell.
+ * Returns the colour of a cell; null for an empty cell.
  * @typedef {(row: number, column: number) => Colour | null} CellColour
  */
 /**
@@ -14,7 +14,7 @@ import { drawingContext, FONT, middleShift } from "./ruler.js";
  * @typedef {{ size?: number, fill: string, anchor?: "start" | "middle" | "end", angle?: number, bold?: boolean }} TextStyle
  */
 /**
- * The surface of a figure; places and lengths are in CSS pixels. `cells` draws a map without gaps, `image` draws a
+ * The surface of a figure; positions and lengths are in CSS pixels. `cells` draws a map without gaps, `image` draws a
  * picture with sharp pixels, and `moved` draws with another origin.
  * @typedef {{
  *   rect: (x: number, y: number, width: number, height: number, fill: string) => void,
@@ -94,7 +94,7 @@ export class CanvasSurface {
     }
     const small = new OffscreenCanvas(columns, rows);
     drawingContext(small).putImageData(picture, 0, 0);
-    // Cells stay sharp if there is a pixel for each; if there are more cells than pixels, they are averaged.
+    // Cells stay sharp if each is at least one pixel wide and high; smaller cells are averaged.
     this.context.imageSmoothingEnabled = cellWidth < 1 || cellHeight < 1;
     this.context.imageSmoothingQuality = "high";
     this.context.drawImage(small, x, y, cellWidth * columns, cellHeight * rows);
@@ -135,7 +135,7 @@ export class SvgSurface {
   /**
    * @param {number} width
    * @param {number} height
-   * @param {string} description text of labels that the drawing may shorten or omit
+   * @param {string} description full text of labels that the drawing may shorten or omit
    */
   constructor(width, height, description) {
     this.document = document.implementation.createDocument("http://www.w3.org/2000/svg", "svg", null);
@@ -173,7 +173,7 @@ export class SvgSurface {
 
   /** @type {Surface["rect"]} */
   rect(x, y, width, height, fill) {
-    // Crisp edges prevent a line of background between neighbours whose common edge is between two pixels.
+    // Crisp edges prevent a line of background colour between neighbours whose common edge is between two pixels.
     this.add("rect", { x, y, width, height, fill, "shape-rendering": "crispEdges" });
   }
 
@@ -223,10 +223,10 @@ export class SvgSurface {
 }
 
 /**
- * Removes the characters that XML forbids, because one of them would make the whole file unreadable.
+ * Replaces the characters that XML forbids, because a single one would make the whole file unreadable.
  * @param {string} string
  */
 export function writable(string) {
-  // eslint-disable-next-line no-control-regex -- control characters are what it looks for
+  // eslint-disable-next-line no-control-regex -- the expression looks for control characters
   return string.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 }

@@ -24,7 +24,7 @@ export class SyncedState {
   static left = null;
   /** @type {number | null} number of the last request taken from the server */
   number = null;
-  /** @type {Record<string, any>} the state sent last, or the state that the server requested since */
+  /** @type {Record<string, any>} the state sent last, or the state that the server has requested since then */
   known = {};
   /** @type {number | undefined} */
   timer;
@@ -38,7 +38,7 @@ export class SyncedState {
     this.component = component;
     this.name = name;
     this.current = current;
-    // A state that is sent after a change of slides would return to the previous slide.
+    // A state that is sent after a change of slides would bring back the previous slide.
     this.stayOnSlide = onLeaveSlide(() => this.cancel());
   }
 

@@ -38,9 +38,9 @@ export function term(text, word) {
 }
 
 /**
- * Returns the given control with an explanation at its label.
+ * Adds an explanation to the label of a control, and returns the control.
  * @template {HTMLElement} Field
- * @param {Field} field of `select` or `number`
+ * @param {Field} field control made by `select` or `number`
  * @param {string} word of the glossary
  * @returns {Field}
  */

@@ -3,7 +3,7 @@
 import { element } from "./element.js";
 
 /**
- * Returns a button with a label for screen readers and a tooltip.
+ * Returns a button whose label is read by screen readers and shown as a tooltip.
  * @param {string} label
  * @param {string} text
  * @param {() => void} onclick
@@ -25,7 +25,7 @@ export function transport({ go, toggle }, unit, ...more) {
     oninput: () => go(Number(slider.value) - 1) });
   const at = element("output");
   const bar = element("div", { class: "transport" },
-    transportButton(`${unit} before`, "◀", () => go(Number(slider.value) - 2)), play,
+    transportButton(`Previous ${unit.toLowerCase()}`, "◀", () => go(Number(slider.value) - 2)), play,
     transportButton(`Next ${unit.toLowerCase()}`, "▶|", () => go(Number(slider.value))),
     element("label", { class: "field" }, at, slider), ...more);
   /** @type {(step: number, count: number, playing: boolean) => void} */

@@ -1,8 +1,8 @@
 // Parses messages from the server: a header, and weights as 16-bit codes (written by attention_atlas/browser/wire.py).
 
-// A weight is a multiple of 1/60,000, placed so that its first four decimals are the tensor's. Weights on ordinary
-// tokens are doubled as many times as the header says for their row (attention_atlas/browser/payload.py). Weights on
-// special tokens are not doubled.
+// Weights are sent in steps of 1/60,000, with an offset that preserves four decimals: rounding the received weight and
+// the tensor's weight gives the same number. Weights on ordinary tokens are doubled as many times as the header says
+// for their row (attention_atlas/browser/payload.py). Weights on special tokens are not doubled.
 const WEIGHT_STEPS = 60000;
 export const MASKED_CODE = 65535;
 
@@ -18,7 +18,7 @@ export function unframe(bytes) {
 }
 
 /**
- * Returns the decompressed body as a response that can be read.
+ * Returns the decompressed body as a `Response`.
  * @param {Uint8Array<ArrayBuffer>} bytes
  */
 export function inflated(bytes) {
