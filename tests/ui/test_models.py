@@ -297,7 +297,7 @@ MEASURED = {
     "head_statistics": ("compare_heads", {}, "over 3 sentences"),
     "head_gallery": ("gallery", {}, "found them in 3 sentences"),
     "head_importance": ("compare_heads", {}, "averaged over 3 other sentences"),
-    "method_agreement": ("what_mattered", {"mattered_part": "agreement"}, "Erasure measures the effect"),
+    "method_agreement": ("what_mattered", {"mattered_part": "agreement"}, "Closest to the ranking by erasure is"),
 }
 
 

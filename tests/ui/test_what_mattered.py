@@ -131,7 +131,7 @@ def test_page_shows_the_recorded_agreement_over_many_sentences():
     numbers = table(test, "tau", "from", "to")
     assert healthy(test) and len(numbers) == len(set(numbers.method)) ** 2
     assert ((numbers["from"] <= numbers["tau"]) & (numbers["tau"] <= numbers["to"])).all()
-    assert "Erasure measures the effect" in texts(test) and "one word is drawn at random" in texts(test)
+    assert "Closest to the ranking by erasure is" in texts(test) and "one word is drawn at random" in texts(test)
 
 
 @pytest.mark.thorough
