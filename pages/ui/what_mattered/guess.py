@@ -58,7 +58,7 @@ def show_guess(reading: Reading) -> None:
     """Show the bet; after the user has answered, compare the answer with the words that the methods pick."""
     trace = reading.trace
     groups, labels, ranked = source_columns(trace, words=True)
-    st.markdown("Bet first. Then every method picks a word, and you see what the model does without that word.")
+    st.markdown("Bet first. Then every method picks a word, and you see what the model writes without that word.")
     if len(ranked) < MIN_WORDS:
         st.info("To guess, you need a sentence of at least two words.")
         return

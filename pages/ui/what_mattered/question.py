@@ -81,7 +81,7 @@ def group_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
-    """Return the token positions and labels of the source columns, and the indices of columns of non-special tokens."""
+    """Return the source columns' token positions and unique labels, and the indices of those that are not special."""
     groups, _ = token_groups(trace, words=words)
     tokens = [[trace.source_tokens[position] for position in group] for group in groups]
     labels = tuple(disambiguate(group_label(group, trace.source_text, words=words) for group in tokens))

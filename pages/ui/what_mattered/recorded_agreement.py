@@ -1,4 +1,4 @@
-"""Shows how far the attribution methods agree over many sentences, measured in advance or on request."""
+"""Shows how well the attribution methods agree over many sentences, as measured in advance or on request."""
 
 import altair as alt
 import pandas as pd
