@@ -1,4 +1,4 @@
-"""Traces the attention of a Hugging Face `transformers` model on a text or a sound."""
+"""Traces the attention of a Hugging Face `transformers` model on text or sound."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,13 +10,13 @@ from transformer.values.foreign_tokens import LANGUAGE, frames, tokens_of
 from transformer.values.tokens import Role, Token
 from transformer.values.trace import Trace
 
-# Maximum number of tokens that a model writes if no target is given.
+# Default maximum number of tokens that a model writes if no target is given.
 MAX_NEW_TOKENS = 128
 EAGER_KERNEL = "eager"
 
 
 def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None = None, **generation: Any) -> Trace:
-    """Run a `transformers` model on a text, and return a trace of its attention.
+    """Run a `transformers` model on text or sound, and return a trace of the model's attention.
 
     During the run, dropout is off and the attention kernels return weights. Afterwards, the model's settings are
     restored.
@@ -24,17 +24,19 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
     Args:
         model: model from `transformers`: an encoder, a decoder, or an encoder-decoder.
         tokenizer: the model's tokenizer; for sound, the model's processor.
-        text: text to read; for sound, samples at the rate of the processor's feature extractor.
-        target: output of an encoder-decoder; None for the model's own output.
+        text: text to read; for sound, samples at the feature extractor's sampling rate.
+        target: target text for an encoder-decoder; if None, the model generates it.
         generation: arguments of `model.generate` if the model writes the target. By default, decoding is greedy and
-            ends after MAX_NEW_TOKENS tokens.
+            ends after at most MAX_NEW_TOKENS tokens.
 
     Returns:
-        Trace of the run. Words come from the tokenizer's offsets or, for a text that the model wrote, from its tokens.
-        For sound, encoder attention is omitted, because half a minute of sound has two million weights per head.
+        Trace of the run. Words come from the tokenizer's offsets or, without offsets, from the spelling of the tokens.
+        Slow tokenizers and text that the model wrote have no offsets. For sound, encoder attention is omitted, because
+        half a minute of sound has two million weights per head.
 
     Raises:
-        AttentionError: the model returns no attention; the message says what to do.
+        AttentionError: the model returns no attention, or sound was given without the processor. The message says what
+            to do.
     """
     import torch
 
@@ -122,7 +124,7 @@ def _audio_features(processor: Any, samples: Any) -> tuple[Mapping[str, Any], To
 
 
 def _tokens(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Tokenized:
-    """Return the text that token ids spell, and the tokens. A model may have more ids than its tokenizer."""
+    """Return the text that token ids spell, and the tokens. An id that the tokenizer lacks is spelled as a number, <7>."""
     spellings = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
     tokens = [f"<{id}>" if token is None else token for id, token in spellings]
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]

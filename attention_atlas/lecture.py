@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from transformer.commands.terminal import MAX_PORT
 
 PORT = 8501
-# Part of a host name between dots (RFC 1123, section 2.1). NAME rejects names of only digits and dots: IP addresses,
-# and ports given by mistake.
+# LABEL matches the part of a host name between dots (RFC 1123, section 2.1). NAME does not match text of only digits
+# and dots, which is an IP address, or a port given by mistake.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
 # RFC 5737 reserves this address for documentation. Connecting a UDP socket to it selects a route without sending
@@ -28,7 +28,8 @@ def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
         None.
 
     Raises:
-        SystemExit: this machine is not in a network, or other machines cannot reach the given address.
+        SystemExit: the port or the given address is invalid, other machines cannot reach the address, or this machine
+            is not on a network.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--lecture", nargs="?", const="", metavar="ADDRESS")
@@ -39,8 +40,8 @@ def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
     host = check_host(known.lecture) if known.lecture else own_address()
     if host is None:
         raise SystemExit(
-            "error: this machine is not in a network: join the lecture hall's network, or give the address at which "
-            "others reach this machine, with `--lecture ADDRESS`"
+            "error: this machine is not on a network: join the lecture hall's network, or give the address at which "
+            "others can reach this machine, with `--lecture ADDRESS`"
         )
     port = port_of(options)
     allowed = dict.fromkeys([host, socket.gethostname(), "localhost", "127.0.0.1"])
@@ -55,7 +56,7 @@ def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
 
 
 def port_of(options: Sequence[str]) -> int:
-    """Return the port on which `streamlit run` listens with these options and the environment.
+    """Return the port on which `streamlit run` listens, given its options and the environment.
 
     Raises:
         SystemExit: the port is invalid.
@@ -72,7 +73,7 @@ def port_of(options: Sequence[str]) -> int:
 
 
 def own_address() -> str | None:
-    """Return this machine's IP address in the local network; None if there is none."""
+    """Return this machine's IP address on the local network; None if there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
             way.connect(PROBE_ADDRESS)
@@ -86,7 +87,7 @@ def check_host(host: str) -> str:
     """Return `host` if it is a valid address or name by which other machines reach this machine.
 
     Raises:
-        SystemExit: `host` is invalid, or is known only on this machine.
+        SystemExit: `host` is invalid, or other machines cannot reach this machine by it.
     """
     try:
         address = ipaddress.IPv4Address(host)
@@ -94,7 +95,7 @@ def check_host(host: str) -> str:
     except ipaddress.AddressValueError:
         if not NAME.fullmatch(host):
             raise SystemExit(
-                "error: --lecture needs the address or the name of this machine in its network, such as "
+                "error: --lecture needs the address or the name of this machine on its network, such as "
                 f"{own_address() or '192.168.1.20'}, without http:// and without a port (for a port, add --server.port "
                 f"8600), not '{host}'"
             ) from None
@@ -119,14 +120,14 @@ def is_own(host: str) -> bool:
 def announce(address: str) -> None:
     """Print a URL and its QR code, large enough to be scanned from a projector.
 
-    If the URL's host is another machine, first warn that users reach this machine only through a router that forwards
-    the port.
+    If the URL's host is not an address of this machine, first warn that users can open the URL only through a router
+    that forwards the address.
     """
     import segno
 
     host = str(urlsplit(address).hostname)
     if is_own(host):
-        print(f"\n  Everyone in this network can open {address}\n", flush=True)
+        print(f"\n  Everyone on this network can open {address}\n", flush=True)
     else:
         own_host = own_address()
         print(
@@ -134,10 +135,10 @@ def announce(address: str) -> None:
             + (
                 f", which is {own_host}: use `--lecture {own_host}`"
                 if own_host
-                else "; this machine is not in a network: join the lecture hall's network"
+                else "; this machine is not on a network: join the lecture hall's network"
             )
-            + f".\n  Others can open {address} only if a router forwards {host} to this machine.\n  At any other "
-            f"address than {host}, they see an empty page.\n",
+            + f".\n  Others can open {address} only if a router forwards {host} to this machine.\n  At any "
+            f"address other than {host}, they see an empty page.\n",
             flush=True,
         )
     segno.make(address, micro=False).terminal(compact=True)

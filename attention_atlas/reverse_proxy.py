@@ -1,10 +1,11 @@
 """Reverse proxy: one URL in front of several app processes.
 
-A connection carries one request or one websocket. The proxy reads the head of the request and chooses a process. All
-later bytes pass through unchanged, in both directions and no faster than the slower side accepts them. The process
-therefore checks `Host`, `Origin`, cookies and tokens as if there were no proxy. A second request on a connection never
-reaches the process, because the proxy would not have read its head. Only requests for the vote endpoint are answered in
-this process.
+A connection carries one request or one websocket. The proxy reads the head of the request and chooses a process. The
+proxy changes only a few headers, and adds a cookie or compression to some answers. All other bytes pass through
+unchanged, in both directions and no faster than the receiver accepts them. The process therefore checks `Host`,
+`Origin`, cookies and tokens as if there were no proxy. A second request on a connection, whose head the proxy has not
+read, must never reach the process, so the proxy makes the process close the connection after its answer. The proxy
+itself answers requests to the vote endpoint and requests for static files that it has cached.
 """
 
 import asyncio
@@ -16,14 +17,14 @@ from ipaddress import ip_address
 from attention_atlas.static_copies import StaticCopies, compress, compressible_length
 from attention_atlas.vote_endpoint import VoteEndpoint, vote_request
 
-# Size limits in bytes: for a request's head, which is long if the URL contains slides, and for data passed on at once.
+# Size limits in bytes: for a request's head, which is long if the URL contains slides, and for each chunk passed on.
 MAX_HEAD = 1 << 16
 CHUNK = 1 << 16
 # Timeouts in seconds, for a request's head to arrive and for an app process to accept a connection. The first is long,
 # because browsers open connections before they need them.
 HEAD_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 2.0
-# Seconds within which a newly loaded page opens its websocket.
+# Seconds within which a newly loaded page is expected to open its websocket.
 ARRIVAL_TIMEOUT = 10.0
 # The paths of Streamlit's own files contain this part, whatever the app's base path is.
 STATIC_PATH = b"/static/"
@@ -48,8 +49,8 @@ class Backend:
     Attributes:
         port: local port on which the process listens; None while it does not listen.
         websockets: number of open websockets, one per open page.
-        expected: number of users sent to the process who have not opened a websocket yet.
-        turn: number of the turn in which the process last got a new user; 0 for none.
+        expected: number of users sent to the process in the last ARRIVAL_TIMEOUT seconds, with or without a websocket.
+        turn: number of the last new user sent to the process, counted over all processes; 0 if there was none.
     """
 
     port: int | None = None
@@ -66,8 +67,8 @@ class ProxiedRequest:
         head: head as it is sent to the app process.
         backend: index of the process that the browser's cookie names; None without a cookie.
         websocket: whether the request opens a websocket.
-        repeatable: whether the request has no body, so that it can be sent to another process if one exits before
-            answering.
+        repeatable: whether the request has no body, so that it can be sent to another process if the first one exits
+            before answering.
         file: path of one of Streamlit's own files, if the browser accepts a compressed copy of the whole file;
             otherwise None.
     """
@@ -88,7 +89,7 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
         peer: IP address of the client.
 
     Raises:
-        ValueError: a line ends in a lone CR or LF, at which the app process might split the head differently.
+        ValueError: a line ends in a lone CR or LF, so the app process might split the head into different lines.
     """
     if BARE_LINE_END.search(head):
         raise ValueError("a line of the request head ends in a lone CR or LF")
@@ -133,8 +134,8 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
 class ReverseProxy:
     """Assigns each browser to one app process, and keeps it there with a cookie.
 
-    Sessions and the files of pages are local to one process. A client's IP address cannot identify a browser, because a
-    whole lecture hall shares one address.
+    A session and the files of its pages exist only in one process. A client's IP address cannot identify a browser,
+    because a whole lecture hall shares one address.
 
     Args:
         backends: app processes; their ports may change at any time.
@@ -174,7 +175,8 @@ class ReverseProxy:
         except asyncio.LimitOverrunError:
             writer.write(TOO_LARGE)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            # The browser or the app process has disconnected, or the proxy is stopping, so no error can be delivered.
+            # The browser or the app process has disconnected, no head has arrived in time, or the proxy is stopping.
+            # In each case, an answer is impossible or not expected.
             pass
         finally:
             writer.close()
@@ -246,7 +248,7 @@ class ReverseProxy:
                 async with asyncio.timeout(CONNECT_TIMEOUT):
                     reader, writer = await asyncio.open_connection("127.0.0.1", backend.port, limit=MAX_HEAD)
             except OSError:
-                # The app process has just exited, so try another one.
+                # The app process has just exited or does not respond, so try another one.
                 continue
             if request.backend != number:
                 self._turns += 1
@@ -258,7 +260,7 @@ class ReverseProxy:
         return None
 
     def _choose(self, wanted: int | None, tried: set[int]) -> int | None:
-        """Return the process that this browser used before or, failing that, the process with the fewest open pages."""
+        """Return the index of this browser's previous process or, failing that, of the process with the fewest pages."""
         there = [
             number for number, backend in enumerate(self._backends) if backend.port is not None and number not in tried
         ]

@@ -9,7 +9,7 @@ import gzip
 # Maximum size of all copies together, in bytes. Streamlit's files take a quarter of this.
 MAX_BYTES = 16 * 2**20
 COMPRESSION_LEVEL = 6
-# Content types that compress well; images and fonts are already compressed.
+# Content types that compress well; other images and fonts are already compressed.
 COMPRESSIBLE_TYPES = (b"text/", b"application/javascript", b"application/json", b"image/svg+xml")
 # Headers that do not apply to a compressed copy.
 STALE_HEADERS = (b"content-length", b"accept-ranges", b"etag")
@@ -26,7 +26,7 @@ class StaticCopies:
         return self._answers.get(path)
 
     def keep(self, path: bytes, answer: bytes) -> None:
-        """Store an answer if the size limit allows."""
+        """Store an answer if the size limit allows it."""
         if path not in self._answers and self._bytes + len(answer) <= MAX_BYTES:
             self._answers[path] = answer
             self._bytes += len(answer)

@@ -1,13 +1,13 @@
 """Answers requests about votes: phones fetch a small page and send ballots; the lecturer opens and closes votes.
 
 The endpoint runs in the reverse proxy's process, so all phones and all app processes share it. A phone needs no session
-in the app. A request can wait for the next change of the vote.
+in the app. A request for the state can wait until the vote changes.
 
 - `GET …/vote` returns the page for phones, and `GET …/vote/state` the state of the vote.
 - `POST …/vote/ballot` casts a ballot.
 - `POST …/vote/act` opens, closes, reveals or clears a vote, and `GET …/vote/results.csv` returns the results; only the
   lecturer may use these.
-- `GET …/vote/lecturer?CODE` makes a browser the lecturer's; a code works once.
+- `GET …/vote/lecturer?CODE` makes the requesting browser the lecturer's; each code works once.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from attention_atlas.browser.scripts import script
 from transformer.files.csv_cells import escaped
 from transformer.files.paths import ASSETS
 
-# Environment variable with the name of the lecturer's cookie, set if the app runs behind a vote endpoint.
+# Environment variable that contains the name of the lecturer's cookie, set if the app runs behind a vote endpoint.
 LECTURER_COOKIE = "ATTENTION_ATLAS_LECTURER_COOKIE"
 PATH = b"/vote"
 ACTIONS = {
@@ -43,8 +43,8 @@ ACTIONS = {
 # Maximum size of a body in bytes, and seconds allowed for it to arrive.
 MAX_BODY = 8_192
 BODY_TIMEOUT = 10.0
-# Seconds that a request waits for a change of the vote, and maximum number of waiting requests. After an answer, a
-# browser sends the request again at once.
+# Maximum time, in seconds, that a request waits for the vote to change, and maximum number of waiting requests. After
+# each answer, a browser soon sends its next request.
 WAIT_SECONDS = 25.0
 MAX_WAITING = 2_000
 # Seconds for which a browser stays the lecturer's.
@@ -76,7 +76,7 @@ class Act(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class VoteRequest:
-    """Head of a request for the vote endpoint.
+    """Head of a request to the vote endpoint.
 
     Attributes:
         action: key in ACTIONS.
@@ -92,7 +92,7 @@ class VoteRequest:
 
 
 def vote_request(head: bytes) -> VoteRequest | None:
-    """Parse the head of a request for the vote endpoint, below any base path; None if the request is for the app."""
+    """Parse the head of a request to the vote endpoint, under any base path; None if the request is for the app."""
     line, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
     path, _, query = target.partition(b"?")
@@ -152,7 +152,7 @@ class VoteEndpoint:
         try:
             message = msgspec.json.decode(body, type=Ballot if request.action == b"/ballot" else Act)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise VoteError(400, "This is not a ballot.") from None
+            raise VoteError(400, "This is not a valid ballot or action.") from None
         if isinstance(message, Ballot):
             self.box.put(message.vote, message.voter, message.choice)
             self._counted = _wake(self._counted)
@@ -210,7 +210,7 @@ class VoteEndpoint:
     def _welcome(self, request: VoteRequest) -> bytes:
         """Make this browser the lecturer's if the code in its request is valid."""
         if not self._code or not secrets.compare_digest(request.query, self._code.encode()):
-            raise VoteError(403, "This address has already been used. The terminal shows a new one.")
+            raise VoteError(403, "This address is invalid or has already been used. The terminal shows a valid one.")
         self.invite()
         cookie = f"{self.cookie}={self._secret}; Path=/; Max-Age={LECTURE_SECONDS}; HttpOnly; SameSite=Strict"
         return _answer(303, b"", "text/plain", f"Set-Cookie: {cookie}", "Location: ../")
@@ -222,27 +222,27 @@ class VoteEndpoint:
 
 
 async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
-    """Return the body of a request, which must come from a page of this server.
+    """Return a request's body if the request comes from a page of this server.
 
     Raises:
-        VoteError: the request comes from another site, is not JSON or is too large, or the body does not arrive in
-            time.
+        VoteError: the request comes from another site, is not JSON, does not state its length or is too large, or the
+            body does not arrive in time.
     """
     origin = request.fields.get(b"origin")
     if origin is not None and origin.partition(b"://")[2] != request.fields.get(b"host"):
-        raise VoteError(403, "Another site sent this.")
+        raise VoteError(403, "This request comes from another site.")
     if not request.fields.get(b"content-type", b"").startswith(b"application/json"):
         raise VoteError(415, "Send JSON.")
     length = request.fields.get(b"content-length", b"")
     if not length.isdigit():
-        raise VoteError(411, "Send the length of the body.")
+        raise VoteError(411, "Send the length of the body as Content-Length.")
     if len(length) > 9 or int(length) > MAX_BODY:
-        raise VoteError(413, f"A body has at most {MAX_BODY} bytes.")
+        raise VoteError(413, f"The body must have at most {MAX_BODY} bytes.")
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
             return await reader.readexactly(int(length))
     except TimeoutError:
-        raise VoteError(408, "The body did not arrive.") from None
+        raise VoteError(408, "The body did not arrive in time.") from None
 
 
 def _wake(event: asyncio.Event) -> asyncio.Event:

@@ -1,4 +1,4 @@
-"""The attention browser as a notebook widget; Python can read and set the selected head and pins."""
+"""The attention browser as a notebook widget; Python can read and set the selected head and the pins."""
 
 import json
 from typing import Any, cast
@@ -59,7 +59,8 @@ class Browser(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the widget and, for a notebook without a kernel, an image of the current head."""
         kind = cast(Kind, self.kind)
-        # If the attention kind was changed after the head was selected, this kind may not have the selected layer.
+        # If the attention kind was changed after the head was selected, the new kind may lack the selected layer or
+        # head.
         layers, heads = self.trace.attention(kind).shape[:2]
         self.layer, self.head = min(self.layer, layers - 1), min(self.head, heads - 1)
         bundle, metadata = super()._repr_mimebundle_(**options) or ({}, {})

@@ -1,4 +1,4 @@
-"""Runs captum and inseq, which benchmarks/attributions.py compares with this project, on one model in two formats."""
+"""Builds one random model in two formats, and runs captum and inseq on it, for benchmarks/attributions.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from transformer.values.trace import Trace
 SENTENCE = "The old man who lives next door gave his dog a bone."
 TRANSLATION = "Der alte Mann, der nebenan wohnt, gab seinem Haustier einen Knochen."
 WORD = "Haustier"
-# Number of steps of the peers' integrated gradients.
+# Number of steps in the peers' integrated gradients.
 STEPS = 50
 CAPTUM, INSEQ = f"captum {version('captum')}", f"inseq {version('inseq')}"
 # A peer's explanation function; it explains the predicted tokens at the given positions one by one.
@@ -40,10 +40,10 @@ Explain = Callable[[Sequence[int]], object]
 
 @dataclass(frozen=True, eq=False)
 class Marian:
-    """One model with random weights in two formats, this project's and Hugging Face's, and a trace of the translation.
+    """A model with random weights in this project's format and in Hugging Face's, and the trace of TRANSLATION.
 
     Attributes:
-        translator, trace: this project's model, and the trace of the model run.
+        translator, trace: this project's model, and the trace of its run.
         model, tokenizer: Hugging Face's model and tokenizer.
         source, prefix: embeddings without positions, [1, S, D] and [1, T, D], as inputs to Hugging Face's model.
     """
@@ -75,7 +75,7 @@ class Marian:
             torch.tensor([[token.id for token in tokens]]) for tokens in (trace.source_tokens, trace.target_tokens)
         )
         encoder, decoder = model.get_encoder(), model.get_decoder()
-        # Scale only the source: Marian's decoder scales embeddings itself, but its encoder does not.
+        # Scale only the source: Marian's decoder scales the embeddings that it receives, but its encoder does not.
         return cls(
             translator,
             trace,
@@ -103,7 +103,10 @@ class Marian:
 
 
 def by_captum(marian: Marian) -> dict[Method, Explain]:
-    """Return captum's explanations of Hugging Face's model, each with scores for the source and the target prefix."""
+    """Return functions that explain Hugging Face's model with captum, by method.
+
+    Each function returns scores for the source and the target prefix at every given position.
+    """
 
     def gradients(position: int, *, log_probs: bool) -> Callable[[Tensor, Tensor], Tensor]:
         return lambda source, prefix: marian.score(
@@ -167,7 +170,7 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
 
 
 def by_inseq(marian: Marian) -> dict[Method, Explain]:
-    """Return inseq's explanations of Hugging Face's model; inseq loops over the tokens itself."""
+    """Return functions that explain Hugging Face's model with inseq, by method; inseq itself loops over the tokens."""
     log_prob = {"attributed_fn": "probability", "logprob": True}
     calls: dict[Method, tuple[str, dict[str, object]]] = {
         "weights": ("attention", {}),
@@ -180,7 +183,7 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
         model = inseq.load_model(marian.model, name, tokenizer=marian.tokenizer)
 
         def attributed(positions: Sequence[int]) -> object:
-            # inseq's positions count the start symbol, and its last position is inclusive.
+            # inseq's positions count the start symbol, and attr_pos_end is inclusive.
             return model.attribute(
                 SENTENCE,
                 TRANSLATION,

@@ -3,17 +3,17 @@
     pip install -r benchmarks/requirements.txt
     python benchmarks/attributions.py [--json FILE]
 
-The sentence has 12 words, and every time includes the model run to be explained. The first part times each method, and
-all methods together, on the shipped model. The second part uses a model of the same size with random weights, which
+The sentence has 12 words, and each duration includes the model run to be explained. The first part times each method,
+and all methods together, on the shipped model. The second part uses a model of the same size with random weights, which
 also exists as a Hugging Face Marian model. captum and inseq explain that second model, because Marian is post-norm and
-the shipped model is pre-norm. There, the explained word has two tokens, because inseq needs at least two. Results on
-which two libraries should agree are compared before anything is timed.
+the shipped model is pre-norm. There, the explained word has two tokens, because inseq needs at least two. Before the
+second part is timed, results on which this project and captum should agree are compared.
 
 Some rows compare two different computations. Frozen gradients exist only here; the peers compute input x gradient
 instead, which also takes one backward pass. inseq's occlusion sets an embedding to 0, while erasure here hides the
-token. The peers compute integrated gradients with their default of 50 steps. This project takes as many steps as bring
-the error of the sum below one twentieth, and prints the errors. Neither peer has norms, rollout or ALTI. Run this
-benchmark on idle cores.
+token. The peers compute integrated gradients with their default of 50 steps. This project takes as many steps as are
+needed to bring the error of the sum below one twentieth, and prints the errors. Neither peer has norms, rollout or
+ALTI. Run this benchmark on idle cores.
 """
 
 import logging
@@ -109,9 +109,7 @@ def figures(repeats: int) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument(
-        "--repeats", type=int, default=3, help="timed calls of each function; the median is reported"
-    )
+    arguments.add_argument("--repeats", type=int, default=3, help="timed calls per function; the median is reported")
     options = arguments.parse_args()
     quiet()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}")

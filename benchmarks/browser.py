@@ -3,9 +3,10 @@
     pip install -r benchmarks/requirements.txt
     python benchmarks/browser.py [--shapes] [--json FILE]
 
-Needs two idle cores, and Chrome or Chromium. The attention browser is measured twice. In the app, time runs from the
-key press that submits a sentence to the frame that shows the sentence. This includes the model's work, which BertViz
-does not do. As a saved file with all three attention kinds, the attention browser is comparable to a BertViz file.
+This benchmark needs two idle cores, and Chrome or Chromium. The attention browser is measured in the app and as a saved
+file. In the app, time runs from the key press that submits a sentence to the frame that shows the sentence. This
+includes the model's work, which BertViz does not do. The saved file, with all three attention kinds, is comparable to a
+BertViz file.
 
 Then the attention browser and BertViz draw random attention with the array shapes of other models. With --shapes, only
 this part runs, without the app.
@@ -50,7 +51,7 @@ SHAPES = {
 # BertViz draws one line per attention weight. With more lines than this, Chromium needs minutes.
 MAX_LINES = 800_000
 SIZES = (12, 40, 128)
-# Sentence lengths, in words, for hovering on the first page.
+# Sentence lengths, in words, for which hovering on the first page is measured.
 HOVERED = (12, 60)
 REPEATS = {12: 20, 40: 8, 128: 4}
 SWITCHES = 20
@@ -209,7 +210,7 @@ def made(layers: int, heads: int, source: int, target: int) -> Trace:
 
 
 def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
-    """Measure the HTML file written by `attention_atlas.show`."""
+    """Measure the HTML file that `Drawing.save` writes."""
     file = folder / "shape.html"
     started = time.perf_counter()
     Drawing(trace, kind=trace.kinds[0]).save(file)
@@ -264,21 +265,21 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
                 "JavaScript heap of the file, bytes": heap(page),
             }
             box = page.locator("svg").bounding_box()
-            # In BertViz's drawing, which is 970 pixels wide, the columns of heads begin at pixel 38. The enlarged
-            # figure of a head never covers the last two columns.
+            # In BertViz's drawing, which is 970 pixels wide, the columns of heads begin at pixel 38. The clicks
+            # alternate between the first two columns.
             width = (970 - 38) / heads
             measured |= switching(
                 page, lambda turn: page.mouse.click(box["x"] + 38 + (turn % 2 + 0.5) * width, box["y"] + 45)
             )
         except BrowserError as error:
-            print(f"{PEER} gave up at {shown.shape[-1]} tokens: {str(error).splitlines()[0]}", file=sys.stderr)
+            print(f"{PEER} failed with {shown.shape[-1]} tokens: {str(error).splitlines()[0]}", file=sys.stderr)
     return measured
 
 
 def provide(route: Route) -> None:
-    """Answer BertViz's requests for scripts from installed packages instead of the network.
+    """Answer BertViz's requests for scripts with files from installed packages, so that no network is needed.
 
-    BertViz's require.js is replaced by a function that only returns jQuery and d3.
+    A function that only passes jQuery and d3 to BertViz's script replaces require.js.
     """
     if "require" not in route.request.url:
         route.abort()
@@ -292,7 +293,7 @@ def provide(route: Route) -> None:
 def main() -> None:
     options = command_line(__doc__.splitlines()[0])
     options.add_argument(
-        "--shapes", action="store_true", help="draw only random attention in the shapes of other models"
+        "--shapes", action="store_true", help="draw only random attention with the array shapes of other models"
     )
     arguments = options.parse_args()
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
@@ -325,7 +326,7 @@ def main() -> None:
             trace = made(*shape)
             report(name, measure_drawing(browser, folder, trace), measure_peer(browser, folder, trace))
         browser.close()
-    print(f"Peer: {PEER}. It answers a click on a small map; this project answers a key press.")
+    print(f"Peer: {PEER}. In the peer, a click on a small map switches heads; in this project, a key press does.")
     write(arguments.json, figures)
 
 

@@ -1,12 +1,12 @@
-"""Times greedy decoding and beam search of size 4, compared with Hugging Face and CTranslate2.
+"""Times greedy decoding and beam search of size 4 in this project, Hugging Face and CTranslate2.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/decoding.py [--json FILE]
 
 Run this benchmark on idle cores. The libraries take turns, each in a separate process: idle threads of torch and
-CTranslate2 spin, so that in one process, the threads of one library would occupy the cores of the other. The model has
-the shipped model's size and random weights. Every library writes exactly the requested number of tokens, and the time
-includes the encoder.
+CTranslate2 spin, so in a shared process, the threads of one library would occupy the cores that another library needs.
+The model has the shipped model's size and random weights. Every library writes exactly the requested number of tokens,
+and the time includes the encoder.
 """
 
 import multiprocessing
@@ -72,7 +72,7 @@ def hugging_face(config: TransformerConfig) -> Search:
 
 
 def ctranslate(model: Transformer) -> Search:
-    """Return the search function of the model in CTranslate2, in float32 and with torch's number of threads."""
+    """Return a search function that runs the model in CTranslate2, in float32, with as many threads as torch uses."""
     with tempfile.TemporaryDirectory() as folder:
         converted(model).save(folder)
         translator = ctranslate2.Translator(folder, compute_type="float32", intra_threads=torch.get_num_threads())
@@ -225,7 +225,7 @@ def main() -> None:
                     print(
                         f"{name:26}",
                         *(f"{who} {versions[who]} {time:8.4f}" for who, time in seconds.items()),
-                        f"(CTranslate2 wrote the same: {same:.0%})",
+                        f"(same output as CTranslate2: {same:.0%})",
                         sep="   ",
                         flush=True,
                     )

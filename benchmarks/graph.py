@@ -2,7 +2,8 @@
 
     python benchmarks/graph.py [--json FILE] [--sentences N]
 
-The targets are one second and a relative error of 1e-4. `peak_memory.py` measures the memory for 60 words.
+The targets are at most one second and a relative error of at most 1e-4. `peak_memory.py` measures the memory for a
+sentence of 60 words.
 """
 
 import sys
@@ -28,7 +29,9 @@ SENTENCE = "The old man was reading a newspaper in the garden this morning."
 
 
 def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
-    """Return the seconds for a graph of 12 words and for cutting its paths, and the largest error of any sentence."""
+    """Return the time to build the graph of a word in a 12-word sentence, the time to cut the graph's paths, and the
+    largest relative error over all sentences.
+    """
     translator = Translator.load(device="cpu")
     weights = translator.weights()
     trace = translator.trace(SENTENCE, details=True)
@@ -68,9 +71,7 @@ def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0] if __doc__ else None)
-    arguments.add_argument(
-        "--repeats", type=int, default=5, help="timed calls of each function; the median is reported"
-    )
+    arguments.add_argument("--repeats", type=int, default=5, help="timed calls per function; the median is reported")
     arguments.add_argument("--sentences", type=int, default=100, help="sentences to check (%(default)s)")
     options = arguments.parse_args()
     write(options.json, figures(options.repeats, options.sentences))

@@ -3,15 +3,15 @@
     pip install -r benchmarks/requirements.txt
     python benchmarks/interventions.py [--json FILE]
 
-The first part uses random weights in the shipped model's size. With one head switched off at a time, each contender
-computes the log-probability of one translation of 12 words. The contenders are this project in one batch, this project
-in single runs, and hooks on Hugging Face's Marian. Head importance is timed on the shipped model; the time includes
-tokenizing, translating, and estimating importance from gradients.
+The first part uses a model of the shipped model's size with random weights. With one head switched off at a time, each
+contender computes the log-probability of one translation of 12 words. The contenders are this project in batches, this
+project in single runs, and hooks on Hugging Face's Marian. Head importance is timed on the shipped model; the time
+includes tokenizing, translating, and estimating importance from gradients.
 
-Patching copies every cell of one sentence's residual stream into the run on another sentence, and measures a difference
-of two logits. The peer is TransformerLens (`pip install 'transformer-lens>=3,<4'`; skipped if missing). TransformerLens
-has no encoder-decoders, so its decoder has as many layers as both stacks here. TransformerLens runs the model once per
-cell, so only every twelfth cell is timed; times are per cell.
+Patching copies each cell of one sentence's residual stream into a run on another sentence, and measures the difference
+between two logits. The peer is TransformerLens (`pip install 'transformer-lens>=3,<4'`; skipped if missing).
+TransformerLens patches decoder-only models, so its decoder has as many layers as both stacks here together.
+TransformerLens runs the model once per cell, so only every twelfth cell is timed there; times are per cell.
 
 At the end, `attributions.py` (with captum and inseq), `graph.py` and `peak_memory.py` run. Run this benchmark on idle
 cores.
@@ -52,14 +52,14 @@ PEER_CELLS = 12
 
 
 def in_batches(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
-    """Switch off each head in turn, in a few batches; return the translation's log-probability without each head."""
+    """Return the translation's log-probability without each head, computed in a few batches."""
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(model.config)]
     with torch.inference_mode():
         return score(model, source, _shifted(predicted), predicted[0], variants).log_probs.sum(axis=1).tolist()
 
 
 def one_by_one(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
-    """Switch off each head in turn, one run per head; return the translation's log-probability without each head."""
+    """Return the translation's log-probability without each head, computed in one run per head."""
     target, found = _shifted(predicted), []
     with torch.inference_mode():
         for head in all_heads(model.config):
@@ -71,7 +71,10 @@ def one_by_one(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 def by_hooks(
     model: transformers.MarianMTModel, config: TransformerConfig, source: torch.Tensor, predicted: torch.Tensor
 ) -> list[float]:
-    """Switch off every head in Hugging Face's Marian model, with a hook that zeroes the head's output."""
+    """Return the translation's log-probability without each head, from Hugging Face's Marian model.
+
+    A hook zeroes the head's output.
+    """
     target, found = _shifted(predicted), []
     with torch.inference_mode():
         for head in all_heads(config):
@@ -102,8 +105,8 @@ def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 
 
 def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | None:
-    """Return TransformerLens's version, number of cells, and a function that patches every cell; None without
-    TransformerLens.
+    """Return TransformerLens's name and version, the number of timed cells, and a function that patches these cells;
+    None if TransformerLens is not installed.
     """
     try:
         from transformer_lens import HookedTransformer, HookedTransformerConfig, patching  # pyright: ignore
@@ -173,12 +176,12 @@ def _cleared(model: transformers.MarianMTModel, head: Head, width: int) -> Itera
 
 
 def _shifted(predicted: torch.Tensor) -> torch.Tensor:
-    """Return the decoder input ids that predict the token ids [1, T]."""
+    """Return the decoder's input ids for predicting the given token ids, [1, T]."""
     return torch.cat([torch.full_like(predicted[:, :1], START), predicted[:, :-1]], dim=1)
 
 
 def board(repeats: int) -> dict[str, Figure]:
-    """Return the seconds for measuring every head's importance on 12 words."""
+    """Return the time, in seconds, to measure every head's importance on 12 words."""
     translator = Translator.load(device="cpu")
     seconds = medians({"board": lambda: head_importance(translator, SENTENCE)}, repeats)["board"]
     return {"12 words: the importance board, from the text on": figure(seconds)}
@@ -186,9 +189,7 @@ def board(repeats: int) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument(
-        "--repeats", type=int, default=5, help="timed calls of each function; the median is reported"
-    )
+    arguments.add_argument("--repeats", type=int, default=5, help="timed calls per function; the median is reported")
     options = arguments.parse_args()
 
     attributions.quiet()

@@ -1,8 +1,9 @@
-"""Measures training on small tasks: steps per second, and seconds until 99 % of the held-out items are right.
+"""Measures training on small tasks: steps per second, and seconds until 99 % of the held-out items are correct.
 
 Training steps of `transformer.tasks` take turns with two peers. The first peer is built from torch.nn's encoder and
 decoder layers, with the same sizes, batches and optimiser. The second peer is the hand-written backward pass in
-`transformer.backpropagation` (float64, numpy). The seconds are what a user waits for: training steps and 100 snapshots.
+`transformer.backpropagation` (float64, numpy). The seconds are the time that a user waits, for training steps and 100
+snapshots.
 
     python benchmarks/lab.py [--threads N] [--json FILE]
 """
@@ -94,7 +95,9 @@ def steps_per_second() -> dict[str, float]:
 
 
 def time_to_learn(task: str) -> dict[str, object]:
-    """Return the seconds and steps after which every snapshot of a default training run solves the held-out items."""
+    """Train with the default settings; return the seconds after which every snapshot solves 99 % of the held-out items,
+    and figures of the whole run.
+    """
     trainer = TaskTrainer(TaskConfig(task=task))
     solved: float | None = None
     while not trainer.finished:
@@ -116,22 +119,22 @@ def time_to_learn(task: str) -> dict[str, object]:
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument(
-        "--threads", type=int, default=1, help="threads of torch; more than one hardly helps (%(default)s)"
+        "--threads", type=int, default=1, help="number of torch threads; more than one hardly helps (%(default)s)"
     )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     speed = steps_per_second()
     print(
         ", ".join(f"{name} {value:.0f}" for name, value in speed.items()),
-        "steps a second,",
-        f"autograd to torch.nn {speed['autograd'] / speed['torch.nn']:.2f}",
+        "steps per second,",
+        f"ratio of autograd to torch.nn {speed['autograd'] / speed['torch.nn']:.2f}",
     )
     learned = {task: time_to_learn(task) for task in ("copy", "reverse")}
     for task, found in learned.items():
         seconds = f"{found['seconds']:.1f} s" if found["seconds"] is not None else "never"
         print(
-            f"{task}: 99 % of the held-out items right after {seconds} (target {TARGET_SECONDS} s), the whole run of "
-            f"{found['steps']} steps takes {found['seconds of the whole run']:.1f} s"
+            f"{task}: time until 99 % of the held-out items are correct: {seconds} (target {TARGET_SECONDS} s); "
+            f"the whole run of {found['steps']} steps takes {found['seconds of the whole run']:.1f} s"
         )
         print(*(f"  {text}" for text in found["events"]), sep="\n")
     write(options.json, {"steps a second": speed, "time to learn": learned})

@@ -2,18 +2,19 @@
 
     python benchmarks/lecture.py [--processes N] [--people N ...] [--mix NAME ...] [--seconds N] [--json FILE]
 
-Needs two idle cores; this script uses part of one. Without --processes, the app starts as many processes as
-`attention-atlas --lecture` would on this machine. --processes 1 measures what `streamlit run app.py` starts.
+This benchmark needs two idle cores, and uses part of one itself. Without --processes, the app starts as many processes
+as `attention-atlas --lecture` would on this machine. With --processes 1, it starts one, as
+`streamlit run app.py` does.
 
-All users arrive within five seconds. If each waited for the previous one, requests would never overlap, and the app
-would look fast. Every user sends a request every ten seconds, regardless of the other users. An answer is complete when
-the script run for the request has ended. The page must then show the requested head, and the translation that a freshly
-loaded model writes for that user's sentence.
+All users arrive within five seconds. Each user sends a request every ten seconds, or later if the previous answer takes
+longer, regardless of the other users. If one user waited for another, requests would never overlap, and the app would
+look fast. An answer is complete when the script run for the request has ended. The page must then show the requested
+head, and the translation that a freshly loaded model writes for that user's sentence.
 
     link:    every ten seconds the lecturer shows another link, and all users open it
     own:     each user types their own sentences
     heads:   each user has a sentence, and clicks through its heads and from page to page
-    arrival: like `own`, twice on one server: right after the start, and again after all users have been there
+    arrival: like `own`, twice on one server: right after the start, and then again with new users
     vote:    each user votes on a phone, once per question; an answer is complete when the lecturer's bar has risen
 """
 
@@ -49,9 +50,9 @@ if TYPE_CHECKING:
 
 ARRIVAL = 5.0
 EVERY = 10.0
-# Timeout for an answer, in seconds.
+# Timeout for a user's whole visit, in seconds.
 PATIENCE = 300.0
-# All sentences are distinct and have twelve words.
+# All sentences are distinct and have 12 to 15 words.
 SENTENCES = [
     f"{who} {did} {what} {where} {when} because {why}."
     for who, did, what, where, when, why in itertools.product(
@@ -154,7 +155,7 @@ MIXES: dict[str, Mix] = {"link": link, "own": own, "heads": heads, "arrival": ow
 
 
 async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, measured: Measured) -> None:
-    """Run one user, who opens the app and then sends requests at a steady pace, regardless of the other users."""
+    """Simulate one user, who opens the app and then sends requests at a steady pace, regardless of the other users."""
     await asyncio.sleep(random.Random(number).uniform(0, ARRIVAL))
     came = began = time.perf_counter()
     try:
@@ -169,7 +170,7 @@ async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, me
 
 
 async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int = 0, parts: int = 1) -> Measured:
-    """Run part number `part` of `parts` with `people` new users and new sentences, for `lasts` seconds."""
+    """Run part `part` of `parts`, counted from 0, with `people` new users and new sentences, for `lasts` seconds."""
     measured = Measured()
     async with asyncio.TaskGroup() as hall:
         for number in range(part * people, (part + 1) * people):
@@ -263,7 +264,7 @@ def main() -> None:
     parser = command_line(__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, nargs="+", default=[1, 10, 30, 100], metavar="N")
     parser.add_argument("--mix", choices=[*MIXES, "vote"], nargs="+", default=[*MIXES, "vote"])
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long each user stays")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each user stays, in seconds")
     parser.add_argument("--processes", type=int, default=default_process_count(), metavar="N", help="app processes")
     arguments = parser.parse_args()
     found = {}

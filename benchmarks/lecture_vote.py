@@ -44,7 +44,7 @@ async def ask(address: str, method: str, path: str, body: object = None, cookie:
 
 
 async def watch(address: str, cookie: str, screen: Screen) -> None:
-    """Request the counts as the lecturer's page does."""
+    """Keep requesting the counts, as the lecturer's page does."""
     while True:
         query = f"stage={screen.stage}&voters={screen.voters}"
         _, state = await ask(address, "GET", f"/vote/state?{query}", cookie=cookie)
@@ -54,7 +54,7 @@ async def watch(address: str, cookie: str, screen: Screen) -> None:
 
 
 async def phone(address: str, number: int, vote: int) -> tuple[float, float]:
-    """Open the page, wait for changes and vote as a phone does; return when the vote was sent and accepted."""
+    """Open the page, wait for changes and vote, as a phone does; return the times of sending and acceptance."""
     dice = random.Random(number)
     await ask(address, "GET", "/vote")
     waits = asyncio.create_task(ask(address, "GET", f"/vote/state?stage={vote}"))
@@ -81,7 +81,7 @@ async def question(address: str, cookie: str, people: int) -> list[float]:
     await ask(address, "POST", "/vote/act", {"act": "close"}, cookie)
     sent = sorted(await asyncio.gather(*phones), key=lambda times: times[1])
     watching.cancel()
-    # Ballots are accepted in the order in which they are counted.
+    # The server counts ballots in the order in which it accepts them, so both lists have the same order.
     return [shown - began for (began, _), shown in zip(sent, screen.shown, strict=True)]
 
 

@@ -2,9 +2,9 @@
 
     python benchmarks/long_texts.py [--threads N] [--json FILE] [--record FILE]
 
-The costs are the bytes of the attention weights, keys and values, and the seconds of a forward pass. Each length is
-measured for the three attention types in turn, so that busy moments of the machine affect all types. `--record` writes
-the file with the costs that the page Long texts shows by default.
+The costs are the bytes that attention weights, keys and values take, and the seconds that a forward pass takes. Each
+length is measured for the three attention types in turn, so that busy moments of the machine affect all types.
+`--record` writes the file with the costs that the page Long texts shows by default.
 """
 
 import os
@@ -28,12 +28,16 @@ PEER = "full attention"
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("--threads", type=int, default=1, help="threads of torch (%(default)s)")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="write the costs that the page shows to this file")
+    parser.add_argument("--threads", type=int, default=1, help="number of torch threads (%(default)s)")
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="write the costs for the page Long texts to this file"
+    )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(MODEL)
-    print(f"{'tokens':>6} {'attention':10} {'weights':>12} {'keys, values':>13} {'seconds':>9}   to full attention")
+    print(
+        f"{'tokens':>6} {'attention':10} {'weights':>12} {'keys, values':>13} {'seconds':>9}   ratios to full attention"
+    )
     costs, figures = [], dict[str, Figure]()
     for cost in measurements(available=memory_available()):
         costs.append(cost)

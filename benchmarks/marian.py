@@ -1,11 +1,11 @@
-"""Compares a random model of OPUS-MT's size with Hugging Face and CTranslate2: import, loading, tracing and decoding.
+"""Times a random model of OPUS-MT's size, and compares it with Hugging Face and CTranslate2.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/marian.py [--rounds N] [--pieces N]
 
-This project and its peers take turns in one process, with the same number of threads. The median of the rounds counts.
-A traced pass reads a given translation and stores every head's attention weights. CTranslate2 only decodes, and is
-skipped if it is not installed.
+This project and its peers take turns in one process, with the same number of threads. The median of the rounds is
+reported. A traced pass reads a given translation and stores every head's attention weights. CTranslate2 only decodes,
+and is skipped if it is not installed. Import, loading, memory and the first page are measured only for this project.
 """
 
 import argparse
@@ -38,7 +38,7 @@ from transformer.running.translator import Translator
 
 TOKENS = 65_001
 LENGTH = 20
-# Bytes per megabyte as `benchmarks.server.memory` reports it.
+# Bytes in a megabyte, as `benchmarks.server.memory` counts.
 MB = 2**20
 # Beam size and number of steps of the search whose memory is measured.
 BEAM, STEPS = 5, 60
@@ -57,7 +57,7 @@ SIZES = {
 def write_peer(folder: Path, tokens: int) -> transformers.MarianMTModel:
     """Write a model folder in OPUS-MT's format, in half precision; return the model in float32.
 
-    The model never ends a sentence, so that every search has the requested length.
+    The model never ends a sentence, so every search writes as many tokens as requested.
     """
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -109,10 +109,10 @@ def loading_peak(folder: Path | None) -> float:
 
 
 def decoding_peak(folder: Path) -> float:
-    """Return the peak memory, in gigabytes, that a beam search with its tree adds to a fresh process.
+    """Return the peak memory, in GB, that a beam search with its search tree adds to a process.
 
     Before the search, the process has loaded the model and translated a sentence. The search never ends before its
-    limit. The page Decoding also computes search trees.
+    limit. It builds a search tree, because the page Decoding shows one.
     """
     code = f"""
 import os, sys, torch
@@ -183,7 +183,7 @@ def read_all(model: transformers.MarianMTModel, source: torch.Tensor, target: to
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="rounds; the median is reported (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds; the median is reported (%(default)s)")
     parser.add_argument("--pieces", type=int, default=TOKENS, help="vocabulary size (%(default)s)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
@@ -198,19 +198,19 @@ def main() -> None:
         translator = Translator.load(ours, "cpu")
         print(f"loaded in {perf_counter() - begin:.1f} s, {translator.parameters / 1e6:.0f} million parameters")
         print(
-            f"peak memory of a process that loads it: {loading_peak(ours):.2f} GB, of which the imports "
-            f"{loading_peak(None):.2f}; estimated beforehand {memory_needed(ours / WEIGHTS) / 1e9:.2f}"
+            f"peak memory of a process that loads the model: {loading_peak(ours):.2f} GB, including imports "
+            f"({loading_peak(None):.2f} GB); estimated beforehand: {memory_needed(ours / WEIGHTS) / 1e9:.2f} GB"
         )
         source = torch.tensor([[token.id for token in translator.tokenizer.encode_source(TEXT)]])
         end = translator.tokenizer.symbols.end
         written = generate(peer, source, 1)
         target = [*written[0, 1:LENGTH].tolist(), end]
         print(
-            f"a beam search of {BEAM} over {STEPS} steps, with its tree: {decoding_peak(ours) * 1000:.0f} MB above "
-            "the loaded model; its log-probabilities of all tokens would take "
+            f"beam search of size {BEAM} over {STEPS} steps, with its search tree: {decoding_peak(ours) * 1000:.0f} MB "
+            "more than the loaded model; the log-probabilities of all tokens at all steps would take "
             f"{STEPS * BEAM * options.pieces * 4 / 1e6:.0f} MB"
         )
-        print(f"model chosen in the app → its first page with maps computed: {time_to_first_map(ours):.1f} s")
+        print(f"from choosing the model in the app to its first page with maps: {time_to_first_map(ours):.1f} s")
         report(
             "traced pass",
             medians(
@@ -238,7 +238,7 @@ def main() -> None:
 def ctranslate(folder: Path, output: Path) -> object | None:
     """Return the model converted for CTranslate2; None if CTranslate2 is not installed."""
     if importlib.util.find_spec("ctranslate2") is None:
-        print("CTranslate2 is not installed, and is left out")
+        print("CTranslate2 is not installed, so it is skipped")
         return None
     import ctranslate2
 
@@ -247,7 +247,7 @@ def ctranslate(folder: Path, output: Path) -> object | None:
 
 
 def report(what: str, found: Mapping[str, float]) -> None:
-    """Print the seconds of all libraries on one line, and the ratio of this project's time to each."""
+    """Print each library's time in seconds on one line, with the ratio of this project's time to it."""
     ours = found["ours"]
     others = ", ".join(
         f"{name} {taken:.3f} s (ours / theirs {ours / taken:.2f})" for name, taken in found.items() if name != "ours"

@@ -2,10 +2,10 @@
 
     python benchmarks/memory.py [--sentences N] [--page PAGE] [--views N]
 
-Starts the app and opens many URLs with different sentences of all lengths. At regular intervals, the script pauses for
-a few seconds and prints the memory of the process. After the first hundred sentences, the process may grow by at most
-200 MB. One user in five requests a beam search of maximum size, which takes the most memory. All others decode with the
-page's defaults.
+Starts the app and opens many URLs with different sentences of up to 100 words. At regular intervals, the script pauses
+for several seconds and prints the memory of the process. The target is a growth of at most 200 MB after the first hundred
+sentences. One user in five requests a beam search of maximum size, which takes the most memory. All others decode with
+the page's defaults.
 
 With `--views 1`, every view belongs to a new user, who then leaves. Streamlit keeps up to 128 sessions of such users
 for two minutes, and only this option shows how much memory their pages take.
@@ -35,7 +35,7 @@ VIEWS = 20
 SEARCHES = 5
 SETTLED = 100
 LONGEST = 100
-# Seconds to pause, long enough for memory of the last run to be returned to the operating system.
+# Seconds to pause, long enough for the memory of the last run to be returned to the operating system.
 REST = 1.5 * RELEASE_INTERVAL
 
 

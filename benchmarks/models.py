@@ -64,7 +64,7 @@ def marian(config: TransformerConfig) -> transformers.MarianMTModel:
 
 @torch.inference_mode()
 def write(model: Transformer, sources: Tensor, *, beam: int, length: int) -> list[list[int]]:
-    """Decode exactly `length` tokens for each source in [B, S] with this project's decoding; `beam` 1 is greedy."""
+    """Decode exactly `length` tokens for each of the sources [B, S] with this project; `beam=1` decodes greedily."""
     endless = Constraints(suppressed=frozenset({model.symbols.end}))
     cache = model.start_cache(model.encode(sources, None), None)
     if beam == 1:

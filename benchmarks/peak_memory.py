@@ -1,8 +1,9 @@
-"""Measures a process's peak memory for head importance and for explaining a word in a sentence of 60 words.
+"""Measures a process's peak memory for head importance and for attribution, on a sentence of 60 words.
 
     python benchmarks/peak_memory.py [--json FILE]
 
-Each row is a fresh process on Linux; the memory includes Python, torch and the shipped model. The target is 1,000 MB.
+Each row is measured in a fresh process, on Linux; the memory includes Python, torch and the shipped model. The target
+is at most 1,000 MB.
 """
 
 import os
@@ -34,7 +35,7 @@ PARTS = (NOTHING, BOARD, GRAPH, *METHODS, EVERYTHING)
 
 
 def compute(part: str) -> None:
-    """Run one computation, for one word and for the whole sentence."""
+    """Run the computation of one row. An attribution method explains one word, and then the whole sentence."""
     translator = Translator.load(device="cpu")
     trace = translator.trace(SENTENCE, details=True)
     if part in (BOARD, EVERYTHING):
@@ -67,7 +68,7 @@ def main() -> None:
     options = arguments.parse_args()
     if options.part:
         compute(options.part)
-        # getrusage would include the memory of the parent process.
+        # getrusage may report the peak of the parent process instead.
         print(memory(os.getpid(), "VmHWM"))
         return
     write(options.json, figures())

@@ -78,7 +78,7 @@ def test_valid_lecture_address_causes_no_warning(capsys):
         hall.announce(f"http://{own}:8501")
         printed = capsys.readouterr().out
         assert "not this machine's" not in printed
-        assert printed.startswith(f"\n  Everyone in this network can open http://{own}:8501\n")
+        assert printed.startswith(f"\n  Everyone on this network can open http://{own}:8501\n")
 
 
 @pytest.mark.parametrize("host", ["10.9.8.7", "hall.invalid"])
@@ -86,7 +86,7 @@ def test_address_of_another_machine_causes_a_warning_before_the_qr_code(capsys, 
     hall.announce(f"http://{host}:8501")
     printed = capsys.readouterr().out
     own = hall.own_address()
-    known = f", which is {own}: use `--lecture {own}`." if own else "; this machine is not in a network: "
+    known = f", which is {own}: use `--lecture {own}`." if own else "; this machine is not on a network: "
     assert printed.startswith(f"\n  {host} is not this machine's address{known}") and "Everybody" not in printed
     warned, code = printed.index("a router"), min(map(printed.index, set("█▀▄") & set(printed)))
     assert warned < code, "it may be right behind a router, so the code is there"
