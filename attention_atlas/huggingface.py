@@ -124,7 +124,7 @@ def _audio_features(processor: Any, samples: Any) -> tuple[Mapping[str, Any], To
 
 
 def _tokens(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Tokenized:
-    """Return the text that token ids spell, and the tokens. An id that the tokenizer lacks is spelled as a number, <7>."""
+    """Return the text that token ids spell, and the tokens. An id that the tokenizer lacks is spelled as its number."""
     spellings = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
     tokens = [f"<{id}>" if token is None else token for id, token in spellings]
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]

@@ -3,9 +3,9 @@
 A connection carries one request or one websocket. The proxy reads the head of the request and chooses a process. The
 proxy changes only a few headers, and adds a cookie or compression to some answers. All other bytes pass through
 unchanged, in both directions and no faster than the receiver accepts them. The process therefore checks `Host`,
-`Origin`, cookies and tokens as if there were no proxy. A second request on a connection, whose head the proxy has not
-read, must never reach the process, so the proxy makes the process close the connection after its answer. The proxy
-itself answers requests to the vote endpoint and requests for static files that it has cached.
+`Origin`, cookies and tokens as if there were no proxy. The proxy makes the process close the connection after its
+answer. A second request on it, whose head the proxy has not read, therefore never reaches the process. The proxy itself
+answers requests to the vote endpoint and requests for static files that it has cached.
 """
 
 import asyncio
@@ -260,7 +260,7 @@ class ReverseProxy:
         return None
 
     def _choose(self, wanted: int | None, tried: set[int]) -> int | None:
-        """Return the index of this browser's previous process or, failing that, of the process with the fewest pages."""
+        """Return the index of the browser's previous process or, failing that, of the process with the fewest pages."""
         there = [
             number for number, backend in enumerate(self._backends) if backend.port is not None and number not in tried
         ]

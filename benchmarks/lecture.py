@@ -3,8 +3,8 @@
     python benchmarks/lecture.py [--processes N] [--people N ...] [--mix NAME ...] [--seconds N] [--json FILE]
 
 This benchmark needs two idle cores, and uses part of one itself. Without --processes, the app starts as many processes
-as `attention-atlas --lecture` would on this machine. With --processes 1, it starts one, as
-`streamlit run app.py` does.
+as `attention-atlas --lecture` would on this machine. With --processes 1, it starts a single process, as `streamlit run`
+does.
 
 All users arrive within five seconds. Each user sends a request every ten seconds, or later if the previous answer takes
 longer, regardless of the other users. If one user waited for another, requests would never overlap, and the app would

@@ -3,9 +3,9 @@
     python benchmarks/memory.py [--sentences N] [--page PAGE] [--views N]
 
 Starts the app and opens many URLs with different sentences of up to 100 words. At regular intervals, the script pauses
-for several seconds and prints the memory of the process. The target is a growth of at most 200 MB after the first hundred
-sentences. One user in five requests a beam search of maximum size, which takes the most memory. All others decode with
-the page's defaults.
+for several seconds and prints the memory of the process. The target is a growth of at most 200 MB after the first
+hundred sentences. One user in five requests a beam search of maximum size, which takes the most memory. All others
+decode with the page's defaults.
 
 With `--views 1`, every view belongs to a new user, who then leaves. Streamlit keeps up to 128 sessions of such users
 for two minutes, and only this option shows how much memory their pages take.

@@ -112,5 +112,5 @@ def test_lecture_without_an_address_uses_the_ip_address_of_this_machine(monkeypa
 
     monkeypatch.setattr(socket, "socket", Offline)
     assert hall.own_address() is None
-    with pytest.raises(SystemExit, match="not in a network"):
+    with pytest.raises(SystemExit, match="not on a network"):
         hall.lecture_options(["--lecture"])
