@@ -2,7 +2,7 @@
 // through them. The browser tab stores the list, so that the list survives a reload and a server restart. The browser
 // reads the file; the server receives only the list that the user confirms.
 
-// Imported for its style sheet.
+// Imported only for the style sheet.
 import "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";

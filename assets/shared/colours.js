@@ -1,4 +1,4 @@
-// Colour scales, and the colour of a weight.
+// Colour scales, the colours of the theme, and readable text colours.
 
 import { element } from "./element.js";
 import { PALETTE } from "./palette.js";

@@ -5,7 +5,7 @@ import { element } from "./element.js";
 /**
  * Returns a labelled drop-down list. `fill` replaces its choices, and `box` is its select element.
  * @param {string} label
- * @param {string[][] | null} options values, each with its text
+ * @param {string[][] | null} options values, each with its text; null to call `fill` later
  * @param {(value: string) => void} change
  */
 export function select(label, options, change) {

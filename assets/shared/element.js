@@ -4,7 +4,7 @@
  * Creates an element.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
- * @param {Record<string, any>} attributes `on…` is a listener; true sets an attribute without a value, false sets none
+ * @param {Record<string, any>} attributes `on…` is a listener; true sets an empty attribute; false sets none
  * @param {(Node | string)[]} children
  * @returns {HTMLElementTagNameMap[Name]}
  */

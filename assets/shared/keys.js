@@ -4,7 +4,7 @@ import { clamped } from "./controls.js";
 import { element } from "./element.js";
 
 /**
- * Returns the list of keys, as a dialog.
+ * Returns a dialog that lists the keys and their actions.
  * @param {string[][]} keys each with its action
  */
 export function keysDialog(keys) {

@@ -1,4 +1,4 @@
-// Decides which state a component sends to the server, and when.
+// Keeps the state of a component in step with the server: decides what to send, and when.
 
 import { onLeaveSlide } from "./clicker.js";
 /** @import { Server } from "./mount.js" */

@@ -13,7 +13,7 @@ export function transportButton(label, text, onclick) {
 }
 
 /**
- * Returns the controls. `reflect` shows the current step, which is zero-based.
+ * Returns the controls. `reflect` updates them to the current step, which is zero-based.
  * @param {{ go: (step: number) => void, toggle: () => void }} act
  * @param {string} unit name of a step
  * @param {Node[]} more controls
