@@ -4,19 +4,19 @@ import { textWidth } from "../shared/ruler.js";
 /** @import { Arranged, Label, Place } from "./arrangement.js" */
 
 export const LABEL_SIZE = 13;
-// Font size of column names that are too close together for LABEL_SIZE.
+// Font size of column labels that are too close together for LABEL_SIZE.
 export const CLOSE_LABEL_SIZE = 11;
-// Matches the label of a decoder step: the token it reads and the token it predicts.
+// Matches the label of a decoder step and captures two tokens: the one that the step reads, and the one it predicts.
 export const STEP_LABEL = /^in: (.+) → out: (.+)$/su;
-// Size of the text of the colour bar.
+// Font size of the legend.
 export const SMALL_SIZE = 12;
 // Room for the title of the rows, beside their labels.
 const MARGIN = 30;
 export const COLUMN_ANGLE = -Math.PI / 3;
-// Room for the colour bar: beside the map, or below a map with too little room beside it.
+// Room for the legend: its width beside the map, or its height below a narrow map.
 const LEGEND = 74;
 export const LEGEND_BELOW = 40;
-// Length of the bars and their margins, as a share of the figure's width.
+// Length of the bars of pinned rows and columns, including their margins, as a share of the figure's width.
 const PROFILE = 0.05;
 const SHORTEST_PROFILE = 30;
 const LONGEST_PROFILE = 40;
@@ -25,12 +25,12 @@ const SMALLEST_NUMBER = 11;
 /** @typedef {ReturnType<typeof mapGeometry>} MapGeometry */
 
 /**
- * Returns the geometry of the map for a figure of `width` CSS pixels. It always has room for the bars of pinned rows
- * and columns, so that pinning moves nothing under the pointer.
+ * Returns the geometry of the map for a figure of `width` CSS pixels. With `withProfiles`, it has room for bars even if
+ * no row or column is pinned, so that pinning moves nothing under the pointer.
  * @param {Arranged} arranged
  * @param {number} width
  * @param {boolean} withProfiles
- * @param {Arranged[]} beside all maps side by side, including this one; each gets room for the longest label of all
+ * @param {Arranged[]} beside all maps side by side, including this one; each has room for the longest label of all maps
  */
 export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
   const { rows, columns } = arranged;
@@ -38,7 +38,8 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   const mostLeft = width * (narrow ? 0.34 : 0.3);
   const longestRow = longestLabel(namedRows(beside.flatMap((map) => map.rows), mostLeft - 8));
   const longestColumn = longestLabel(beside.flatMap((map) => map.columns));
-  // Lengths are whole pixels, so that edges are sharp and a picture of twice the density has twice the pixels.
+  // Margins and row heights are whole pixels, so that edges are sharp. A picture of twice the density then has exactly
+  // twice the height.
   const left = Math.round(MARGIN + Math.min(longestRow + 8, mostLeft));
   const columnBand = Math.min(longestColumn, 130);
   const profile = withProfiles
@@ -46,14 +47,14 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   const leaning = columnBand * Math.cos(COLUMN_ANGLE) + 4;
   /** @type {(right: number) => number} A cell may be narrower than a pixel: a second of audio has fifty columns. */
   const cellBeside = (right) => Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
-  // The last slanted label extends beyond the right edge of the map. On a phone, upright labels leave that room to the
-  // cells, so that every column can have its label.
+  // The last slanted label extends beyond the right edge of the map. On a phone, upright labels leave that room for the
+  // cells, so that more columns can have a label.
   const upright = narrow && cellBeside(leaning) < LABEL_SIZE + 3;
   const columnAngle = upright ? -Math.PI / 2 : COLUMN_ANGLE;
   const top = Math.round(24 + columnBand * Math.sin(-columnAngle) + 8);
   const cellWidth = cellBeside(Math.max((narrow ? 8 : LEGEND) + profile, upright ? 0 : leaning));
-  // Cells are nearly square, and the whole map fits on the screen below its controls. Rows are high enough for a label
-  // if there is room for all labels.
+  // Cells are roughly square if the whole map then fits on the screen below its controls. Rows are high enough for
+  // labels if there is room for all of them.
   const room = Math.max(480 / rows.length, Math.min(600 / rows.length, LABEL_SIZE + 2));
   const cellHeight = Math.max(Math.floor(Math.min(room, Math.max(cellWidth, 22), 50)), 4);
   const crowded = cellWidth < LABEL_SIZE + 3;
@@ -66,15 +67,15 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
     right: left + cellWidth * columns.length,
     bottom: top + cellHeight * rows.length,
     height: top + cellHeight * rows.length + profile + 6 + (narrow ? LEGEND_BELOW : 0),
-    // Writes only every n-th label if there is no room for all.
+    // Only every n-th label is written if there is no room for all labels.
     rowStep: Math.ceil((LABEL_SIZE + 2) / cellHeight),
     columnStep: labelStep(columns, (columnSize + (crowded ? 1 : 3)) / cellWidth),
   };
 }
 
 /**
- * Returns n such that every n-th column has a label. If the labels are seconds of audio, labelled columns are a round
- * number of seconds apart.
+ * Returns n such that every n-th column has a label. If the labels are seconds of audio and do not all fit, the
+ * labelled columns are a round number of seconds apart.
  * @param {Label[]} columns
  * @param {number} least
  */
@@ -92,8 +93,8 @@ function labelStep(columns, least) {
 export const longestLabel = (side) => Math.max(...side.map(({ label }) => textWidth(label, LABEL_SIZE, true)));
 
 /**
- * Returns the row labels to draw. Decoder steps have full labels if the longest one fits; otherwise, only their two
- * words. A full label cut in the middle would hide both words.
+ * Returns the row labels to draw. Decoder steps have full labels if the longest label fits. Otherwise, each label
+ * contains only the step's two tokens, because a full label that is cut in the middle would hide both.
  * @param {Label[]} rows
  * @param {number} room
  * @param {number} size of the font
@@ -105,7 +106,7 @@ export function namedRows(rows, room, size = LABEL_SIZE) {
 }
 
 /**
- * Returns the cell, or the label of a row or a column, under the pointer.
+ * Returns the cell, row label or column label at a point, or null if there is none.
  * @param {MapGeometry} geometry
  * @param {number} x
  * @param {number} y

@@ -9,8 +9,8 @@ import { LEGEND_BELOW } from "./map_geometry.js";
 /** @import { Figure } from "./map.js" */
 /** @import { MapGeometry } from "./map_geometry.js" */
 
-// The scale of a mask, whose cells are either allowed or masked. Its legend has two boxes: BOX is their size, and BOXES
-// is their distance from the right edge.
+// The scale of a mask, whose cells are either allowed or masked. Its legend has two boxes of size BOX. Beside the map,
+// they begin BOXES pixels from the figure's right edge.
 const ALLOWED = "allowed";
 const [BOX, BOXES] = [14, 70];
 
@@ -22,7 +22,7 @@ const [BOX, BOXES] = [14, 70];
 export const scaleOf = ({ signed }, { scale }) => (signed ? "difference" : scale);
 
 /**
- * Draws the colour bar and its numbers.
+ * Draws the legend: two boxes for a mask, otherwise the colour bar with its numbers and the name of the measure.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Figure} figure
@@ -35,7 +35,7 @@ export function drawLegend(surface, geometry, { arranged, choice, shades, theme,
   }
   const marks = [0, 0.25, 0.5, 0.75, 1].map((place) => (
     { place, number: typeset(fromScale(place, scaleOf(arranged, choice), arranged.largest), 2) }));
-  // Each shade is a whole pixel wide. In a saved SVG, the background would show between narrower shades.
+  // Along the bar, each shade takes a whole pixel. In a saved SVG, the background would show between thinner shades.
   /** @type {(place: number) => Colour} */
   const shadeAt = (place) => shades[Math.round(place * (SHADES - 1))];
   if (geometry.narrow) {

@@ -16,7 +16,8 @@ export function pinnedIn(choice, arranged) {
 }
 
 /**
- * Returns the pinned row and column. Each is undefined unless exactly one is pinned.
+ * Returns the pinned row and the pinned column. The row is undefined unless exactly one row is pinned; likewise the
+ * column.
  * @param {Pinned} selected
  * @returns {Place}
  */

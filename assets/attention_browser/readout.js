@@ -1,4 +1,4 @@
-// Writes sentences about a cell, a row, a column, or the sum of several.
+// Writes sentences about a cell, a row or a column, and about the sum of several rows or columns.
 
 import { SCALES } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
@@ -16,11 +16,11 @@ export const READING_HINTS = {
   touch: "Tap a cell to read it and keep it selected.",
   keys: "Arrow keys in the large figure read its cells; Enter keeps one selected.",
 };
-/** @type {Record<InputKind, string>} advice on using a figure of lines */
+/** @type {Record<InputKind, string>} advice on using the line view */
 export const LINE_HINTS = {
   ...READING_HINTS, mouse: "Hover over a word to see only its lines; click to keep it selected.", touch: "Tap a word to see only its lines.",
 };
-/** @type {Record<InputKind, string>} advice if there is only the grid */
+/** @type {Record<InputKind, string>} advice if only the grid is shown */
 export const OVERVIEW_HINTS = {
   mouse: "Hover over a head to read its name and one of its weights.",
   touch: "Tap a head to open it.",
@@ -71,7 +71,7 @@ export function cellSentence(arranged, at, invitation = "") {
 }
 
 /**
- * Returns one sentence about several rows, several columns, or the cells where both meet.
+ * Returns one sentence about several rows, several columns, or the cells where the pinned rows and columns meet.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
@@ -95,7 +95,8 @@ function sumSentence(arranged, selected) {
 }
 
 /**
- * Returns the three rows or columns with the largest values; null values are hidden.
+ * Returns the names and values of the three rows or columns with the largest absolute values, as text. Null values are
+ * left out.
  * @param {Arranged} arranged
  * @param {"row" | "column"} name
  * @param {(index: number) => number | null} valueAt
@@ -126,8 +127,8 @@ export function notesOf(choice, selected) {
 }
 
 /**
- * Returns all heads of all layers, sorted by their weight from a cell's row to its column, the largest first. The list
- * is empty without a cell, or if the cell is masked.
+ * Returns all heads of all layers, sorted by the absolute value of their weight in a cell, the largest first. The list
+ * is empty if `at` is not a cell, or if the cell is masked.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} at
@@ -150,7 +151,8 @@ export function rankedHeads(data, choice, at) {
 }
 
 /**
- * Returns the caption of a saved figure: title, sentence, scale, and how the numbers were processed.
+ * Returns the caption of a saved figure: its title, the sentence, notes on the scale and on how the numbers were
+ * processed, and the experiment that the file will contain.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged
@@ -172,7 +174,7 @@ export function captionOf(header, choice, arranged, selected) {
       lines ? `Width of a line: ${colours}.` : `Colour: ${colours}.`,
       !lines && arranged.masked.some(Boolean) && "Grey, hatched: masked.",
       choice.words && "Tokens are merged into words.",
-      choice.hide && "Start and end symbols are hidden, and every row is scaled to 1.",
+      choice.hide && "Start and end symbols are hidden, and every row is scaled to a sum of 1.",
       ...notesOf({ ...choice, scale: SCALES[0] }, selected),
     ].filter(Boolean).join(" "),
     experiment: header.experiment,

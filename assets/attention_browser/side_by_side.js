@@ -25,8 +25,8 @@ const SIDE_HINTS = {
   touch: "Tap a cell to read it in all maps.",
   keys: "Arrow keys read a cell in all maps.",
 };
-// Minimum width of maps side by side in a saved picture, in CSS pixels. With less room, they are drawn below each
-// other.
+// Minimum width of each map in a saved picture, in CSS pixels. If maps side by side would be narrower, fewer are put in
+// a row.
 const SMALLEST_SIDE = 320;
 // Vertical gap between maps in lecture mode, in CSS pixels.
 const MAP_GAP = 8;
@@ -52,7 +52,7 @@ export class SideBySide extends PaintedComponent {
   /** @type {Side[]} */
   sides;
   lecture = false;
-  // Identifies these maps. Maps with the same names differ only in their numbers.
+  // All that the server sent except the maps' numbers and masks, as JSON.
   names = "";
   /** @type {Place | null} the place under the pointer, marked in all maps */
   hover = null;
@@ -75,7 +75,7 @@ export class SideBySide extends PaintedComponent {
     this.root.classList.toggle("lecture-sides", lecture);
     const names = JSON.stringify(sides.map(({ values, masked, ...named }) => named));
     if (names === this.names) {
-      // If only the numbers change, the place under the pointer stays, and nothing flickers.
+      // If only the numbers change, the place under the pointer stays marked, and nothing flickers.
       sides.forEach((message, index) => { this.sides[index].arranged = arrangedSide(message); });
     } else {
       this.names = names;
@@ -87,7 +87,7 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * Creates the canvas for a map, which reacts to the pointer.
+   * Returns a map with a new canvas that reacts to the pointer.
    * @param {SideMessage} message
    * @returns {Side}
    */
@@ -136,8 +136,8 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * Returns the room for a map in lecture mode: its share of the rest of the screen if maps are below each other. On a
-   * phone, the page scrolls instead.
+   * Returns the room for a map in lecture mode. If the maps are one below the other, they share the rest of the screen,
+   * except on a phone, where the page scrolls.
    * @param {Side} side
    * @returns {{ width: number, height: number }}
    */
@@ -174,8 +174,8 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * Returns all maps as one picture: side by side where there is room, else below each other.
-   * @param {number} room its width
+   * Returns all maps as one picture, with as many maps in each row as there is room for.
+   * @param {number} room width of the picture
    * @param {Theme} theme
    * @returns {Picture}
    */
@@ -201,7 +201,7 @@ export class SideBySide extends PaintedComponent {
     const { row, column } = this.hover;
     return this.sides.flatMap(({ title, arranged }) => {
       const { rows, columns } = arranged;
-      // This map may have fewer rows or columns.
+      // This map may have fewer rows or columns than the map under the pointer.
       if ((row ?? 0) >= rows.length || (column ?? 0) >= columns.length) return [];
       const from = row === undefined ? "" : entryName(rows, row, "row");
       const to = column === undefined ? "" : entryName(columns, column, "column");
@@ -211,7 +211,7 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * Moves the marked cell with the arrow keys, and reads it to screen readers.
+   * Marks the next cell in the direction of an arrow key, and has screen readers read it.
    * @param {KeyboardEvent} event
    */
   press(event) {

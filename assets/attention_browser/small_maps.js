@@ -1,4 +1,4 @@
-// The small maps of the grid, cached as an image without frames.
+// The small maps of the grid, cached as an image without the frames that mark heads.
 
 import { CanvasSurface } from "../shared/surface.js";
 import { arrangementName } from "./arrangement.js";
@@ -11,13 +11,13 @@ export class SmallMaps {
   /** @type {string | null} the settings with which the image was drawn */
   shown = null;
 
-  // Makes the next call of `draw` draw all maps again.
+  // Makes the next call to `draw` draw all maps again.
   forget() {
     this.shown = null;
   }
 
   /**
-   * Copies the picture to a surface. The maps are drawn again only if they look different.
+   * Copies the image to a surface. The maps are drawn again only if they would look different.
    * @param {CanvasSurface} surface
    * @param {GridGeometry} geometry
    * @param {number} density

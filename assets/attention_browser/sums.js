@@ -1,11 +1,12 @@
-// Sums over the pinned rows and columns. They add the four displayed decimals, so that users can check them.
+// Sums over the pinned rows and columns. The weights are added as displayed, with four decimals, so that users can
+// check the sums.
 
 /** @import { Arranged, Label, Pinned } from "./arrangement.js" */
 
 /**
- * Returns the sums. `rows` contains, for every column, the sum over the pinned rows, or is null without pinned rows.
- * `columns` is the same for every row, over the pinned columns. `all` is the sum of the cells where pinned rows and
- * columns meet.
+ * Returns the sums. `rows` contains, for every column, the sum over the pinned rows; it is null without pinned rows.
+ * `columns` contains, for every row, the sum over the pinned columns; it is null without pinned columns. `all` is the
+ * sum of the cells where pinned rows and columns meet.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
@@ -23,7 +24,7 @@ export function sumsOf(arranged, selected) {
 }
 
 /**
- * Returns the pinned tokens of a side: their numbers from 1, in order, and their labels.
+ * Returns the numbers and the labels of the pinned rows, or of the pinned columns, in order. Numbers start at 1.
  * @param {Label[]} side
  * @param {Set<number>} indices
  */

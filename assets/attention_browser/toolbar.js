@@ -1,4 +1,4 @@
-// The controls around the figures, as ordinary elements of the page.
+// The controls around the figures, as ordinary HTML elements.
 
 import { saveMenu } from "../figures/save_menu.js";
 import { HEAD_COLOURS, PALETTES, SCALES } from "../shared/colours.js";
@@ -12,8 +12,8 @@ import { FILES, HTML } from "./exports.js";
 /** @import { Choice, KindHeader } from "./arrangement.js" */
 
 /**
- * Returns all controls. Their method `reflect` shows the current choice.
- * @param {(part: Partial<Choice>) => void} change called with the changed part
+ * Returns the bar with all controls. Its method `reflect` makes them show the current choice.
+ * @param {(part: Partial<Choice>) => void} change called with the changed part of the choice
  * @param {(head: number) => void} toggleHead adds or removes a head that is drawn as lines
  * @param {(format: string, options: SaveOptions) => unknown} save
  * @param {() => boolean} complete whether the data for the HTML export has arrived
@@ -34,7 +34,7 @@ export function attentionToolbar(change, toggleHead, save, complete, showKeys) {
   const least = element("output");
   const threshold = element("label", { class: "field" }, element("span", {}, "Hide weights below ", least), slider);
   const chips = headChips(toggleHead);
-  // Rarely used controls are behind a button, so that a map with its controls fits a projector's screen.
+  // Rarely used controls are behind a button, so that a map and its controls fit on a projector's screen.
   const display = popup("Display", "display", [scale, palette, threshold, metric, chips]);
   const menu = saveMenu(save, FILES, (format) => format !== HTML || complete());
   const bar = element("div", { class: "bar" }, layer, head, look, display, menu,
@@ -57,7 +57,8 @@ export function attentionToolbar(change, toggleHead, save, complete, showKeys) {
 }
 
 /**
- * In the line view, shows which heads of the layer are drawn, each in its colour.
+ * Returns buttons for the line view, one for each head of the layer. Each button shows whether its head is drawn, and
+ * has the colour of the head's lines.
  * @param {(head: number) => void} toggle
  */
 function headChips(toggle) {

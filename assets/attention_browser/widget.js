@@ -5,7 +5,7 @@ import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
 
-// attention_atlas/widget.py inserts the style sheet, because a shadow root does not use those of the page.
+// attention_atlas/widget.py inserts the style sheet here, because a page's style sheets do not apply in a shadow root.
 const SHEET = "";
 
 /**
@@ -45,9 +45,9 @@ function render({ model, el }) {
   const host = element("div");
   el.append(host);
   const root = host.attachShadow({ mode: "open" });
-  // Keeps key presses from the notebook, where they are commands: "m" would turn the cell into text. Notebook 7 handles
-  // keys before the widget receives them, unless the element has this attribute. Shortcuts such as Ctrl+S still reach
-  // the notebook.
+  // Keeps key presses from the notebook, where they are commands: "m" would turn the cell into Markdown. Notebook 7
+  // handles keys before the widget receives them, unless the element has the attribute SUPPRESSED. Shortcuts such as
+  // Ctrl+S still reach the notebook.
   const keep = (/** @type {KeyboardEvent} */ event) => {
     const shortcut = event.ctrlKey || event.metaKey;
     host.toggleAttribute(SUPPRESSED, !shortcut);
@@ -65,7 +65,7 @@ function render({ model, el }) {
   box.append(tabs);
   /** @type {AttentionBrowser} */
   let browser;
-  // While the browser sets the traits in Python, change events only repeat its own changes.
+  // While the attention browser sets the traits, change events only repeat its own changes.
   let telling = false;
   const tell = (/** @type {Choice} */ choice) => {
     telling = true;

@@ -1,5 +1,5 @@
-// Finds the links from and to a word in all heads of one kind of attention. The links whose weight exceeds the head's
-// usual weight most come first.
+// Finds the links from and to a word in all heads of one kind of attention. They are sorted by how far their weight
+// exceeds the usual weight in the head.
 
 import { quote } from "../shared/direction.js";
 import { arrange, arrangementName, entryName, shownWeight } from "./arrangement.js";
@@ -9,7 +9,7 @@ import { GRID_GAP } from "./grid.js";
 /** @import { Arranged, Choice, KindData, Label, Place } from "./arrangement.js" */
 /** @import { GridGeometry, Head } from "./grid.js" */
 
-// Names of positional heads, which look at a position regardless of its token.
+// Matches the names of positional heads, which look at a relative position regardless of its token.
 const POSITIONAL = /\b(previous|same|next) token\b/;
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 // An excess over the usual weight must be larger than the rounding error of the totals.
@@ -19,19 +19,20 @@ const TOTALS = new WeakMap();
 
 /** @typedef {{ sum: number, count: number }} Total the sum of some weights, and their number */
 /**
- * A link from or to the word, in the head in which its weight exceeds the usual weight most.
+ * A link from or to the word, in the head in which its weight exceeds the usual weight by the most.
  * @typedef {Head & { row: number, column: number, weight: string, usual: number, excess: number }} WordLink
  */
 /**
- * `strongest` has one link for every other word. `lit` has the largest excess over the usual weight in each head.
+ * `strongest` has at most one link for each other word. `lit` has the largest excess over the usual weight for each
+ * head.
  * @typedef {{ strongest: WordLink[], lit: number[] }} WordLinks
  */
 
 /**
- * Returns the links of the row or column that is pointed at or pinned; null for a cell, and for differences. The links
- * leave out the word itself, its neighbours, punctuation, start and end symbols, and positional heads. The usual weight
- * of a head is its mean weight in the other rows at the same distance, or on the same column. The larger of the two is
- * subtracted.
+ * Returns the links of the row or column that is pointed at or pinned; null for a cell, and for differences. Links to
+ * the word itself, its neighbours, punctuation, and start and end symbols are left out, as are positional heads. The
+ * usual weight of a link is the mean weight in the head's other rows, on the same column or at the same distance. The
+ * larger mean counts. Distances count only if rows and columns are the same text.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} word
@@ -71,8 +72,9 @@ export function wordLinks(data, choice, word) {
 }
 
 /**
- * Returns in `lit` the largest excess over the usual weight in each head, among the links from and to a word. `word`
- * contains the positions of its rows and columns. The result is null without a word, and for a word of another text.
+ * Returns in `lit` the largest excess over the usual weight in each head, among the links from and to a word;
+ * `strongest` is empty. `word` contains the positions of the word's rows and columns. The result is null if there is no
+ * word, or if it has no positions.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {{ rows: number[], columns: number[] } | null} word
@@ -91,12 +93,13 @@ export function linksOfWord(data, choice, word) {
 }
 
 /**
- * Returns the usual weight of a head at the same distance or on the same column, whichever is larger.
+ * Returns the usual weight of a link: the head's mean weight in other rows at the same distance or on the same column,
+ * whichever is larger.
  * @param {Arranged} arranged
  * @param {number} row
  * @param {number} column
  * @param {boolean} same whether rows and columns are the same text
- * @param {number} shift distance of a row's own word from the row
+ * @param {number} shift distance from a row to the column of the row's own word
  */
 function usualWeight(arranged, row, column, same, shift) {
   const { rows, columns, values } = arranged;
@@ -108,11 +111,12 @@ function usualWeight(arranged, row, column, same, shift) {
 }
 
 /**
- * Returns the totals of the visible weights on each column and, if rows and columns are the same text, at each
- * distance. They are cached, because they are needed again for each word that the user points at.
+ * Returns the totals of the unmasked weights on each column and, if rows and columns are the same text, at each
+ * distance. In that case, columns do not include the weight of a row on its own word. The totals are cached, because
+ * they are needed again for each word that the user points at.
  * @param {Arranged} arranged
  * @param {boolean} same whether rows and columns are the same text
- * @param {number} shift distance of a row's own word from the row
+ * @param {number} shift distance from a row to the column of the row's own word
  */
 function totalsOf(arranged, same, shift) {
   const known = TOTALS.get(arranged);
@@ -177,7 +181,7 @@ export function titleOfLinks({ rows, columns }, { row, column }) {
 }
 
 /**
- * Fades the small maps in which no weight of a word exceeds the usual weight.
+ * Fades the small maps. The further a word's weights in a head exceed the usual weight, the less its map is faded.
  * @param {CanvasSurface} surface
  * @param {GridGeometry} geometry
  * @param {WordLinks} links

@@ -1,4 +1,4 @@
-// Shows a step's attention: as colours of the source tokens and of the tokens read, or as one row per head.
+// Shows a step's attention: as background colours of the source tokens and of the tokens read, or as a row per head.
 
 import { SHADES, tintedElement } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
@@ -28,7 +28,7 @@ export function tintedTokens(title, labels, weights, shades, direction) {
 }
 
 /**
- * Returns a step's attention to the source and to the tokens read: the rows of the chosen head, or of the mean of all
+ * Returns a step's attention to the source and to the tokens read: the rows of the chosen head, or the mean of all
  * heads. The same layer and head numbers mean two different heads, one in cross attention and one in masked attention.
  * @param {Translation} translation
  * @param {Pick<StepsParams, "step" | "show" | "layer" | "head">} params
@@ -47,7 +47,7 @@ export function rowsOfStep(translation, { step, show, layer, head }) {
 }
 
 /**
- * Returns a picture of the rows of all heads, with a block for each layer. A click chooses the head.
+ * Returns a picture of the rows of all heads, with a block for each layer. Clicking a row chooses its head.
  * @param {(part: Partial<StepsParams>) => void} choose
  */
 function allHeads(choose) {

@@ -22,8 +22,7 @@ import { candidates, translations } from "./what_if.js";
 /** @import { Decoded, StepsParams } from "./translation.js" */
 
 /**
- * If one of these settings changes, the server decodes again. All other changes need only data that the page already
- * has.
+ * If one of these settings changes, the server decodes again. All other settings change only what is shown.
  * @type {(keyof Decoded)[]}
  */
 const DECODING_FIELDS = ["method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed"];
@@ -38,7 +37,7 @@ class DecodingSteps extends PaintedComponent {
   translation;
   /** @type {StepsParams} */
   params;
-  /** @type {Translation | null} the translation that the timeline and the list show */
+  /** @type {Translation | null} the translation shown by the timeline and the list of translations */
   filled = null;
   /** @type {Colour[]} */
   shades = shadesOf("viridis");
@@ -96,8 +95,8 @@ class DecodingSteps extends PaintedComponent {
     if (bytes !== this.bytes) {
       this.bytes = bytes;
       const translation = new Translation(await unpack(bytes));
-      if (bytes !== this.bytes) return; // Newer data has arrived meanwhile.
-      // The server sends settings when a link was opened; otherwise the user's own settings stay.
+      if (bytes !== this.bytes) return; // Newer data has arrived in the meantime.
+      // A new number means that the server requests settings, such as those in a link. Otherwise, the user's stay.
       if (translation.asked.number !== this.synced.number) {
         this.player.pause();
         this.synced.take(translation.asked.number, translation.asked.params);
@@ -109,13 +108,13 @@ class DecodingSteps extends PaintedComponent {
     this.draw();
   }
 
-  // The IDs of all tokens written before this step.
+  // Returns the IDs of all tokens written before the current step.
   before() {
     return this.translation.steps.slice(0, this.params.step).map(({ id }) => id);
   }
 
   /**
-   * Pauses playing, and shows a step, limited to those that exist.
+   * Pauses playback, and shows a step; if it does not exist, the first or last one.
    * @param {number} step
    */
   go(step) {
@@ -124,7 +123,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Moves to the next or previous step when the lecturer presses the clicker. Returns whether there is such a step.
+   * Moves to the next or previous step when the lecturer presses the clicker. Returns whether the step has changed.
    * @param {number} by
    */
   step(by) {
@@ -161,7 +160,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Sends a typed word. The server splits it into tokens and answers with a translation that begins with them.
+   * Sends a typed word. The server splits it into tokens and answers with a translation that has them at this step.
    * @param {string} text
    */
   type(text) {

@@ -1,4 +1,4 @@
-// A step of decoding as a picture that can be saved: the tokens written, the other candidates, and the attention.
+// A step of decoding as a picture that can be saved: the tokens written, the candidates, and the attention.
 
 import { Sheet } from "../figures/sheet.js";
 import { CHOSEN_COLOUR, css, inkOn, SHADES } from "../shared/colours.js";
@@ -8,7 +8,7 @@ import { candidatesOf, probabilityOf, sentenceOfStep } from "./translation.js";
 /** @import { Colour, Theme } from "../shared/colours.js" */
 /** @import { Step, StepsParams, Translation } from "./translation.js" */
 
-// Sizes in CSS pixels: fonts, line height, and token boxes with the space inside and between them.
+// Sizes in CSS pixels: fonts, lines, token boxes, the spaces in and between them, and the candidates' columns and bars.
 const STEP_PICTURE = { size: 14, small: 12, line: 20, box: 38, inside: 8, space: 5, gap: 14, bar: 16, name: 120, number: 56 };
 
 /**
@@ -39,7 +39,7 @@ export function stepPicture(translation, params, width, theme, shades) {
 }
 
 /**
- * Draws tokens whose background colours show their numbers, and writes the numbers below.
+ * Draws each token in a box whose colour shows its weight, with the weight as a number below the label.
  * @param {Sheet} sheet
  * @param {{ labels: string[], weights: number[], direction: "ltr" | "rtl" }} row weights from 0 to 1
  * @param {Colour[]} shades

@@ -32,7 +32,7 @@ function number(label, { min, max, step }, change) {
   const box = element("input", { type: "number", "aria-label": label, min, max, step, onchange: () => {
     const typed = Number(box.value);
     const possible = box.value !== "" && typed >= min && typed <= max && (step < 1 || Number.isInteger(typed));
-    // The number is rounded to as many digits as the URL stores. An invalid number is replaced by the last valid one.
+    // The number is rounded to as many decimals as the URL stores. An invalid number is replaced by the last valid one.
     box.value = String(possible ? Math.round(1e6 * typed) / 1e6 : shown);
     if (possible) change(Number(box.value));
   } });
@@ -49,7 +49,7 @@ function number(label, { min, max, step }, change) {
 /**
  * Returns the controls that decide how the next token is chosen and which heads' attention is shown.
  * @param {(part: Partial<StepsParams>) => void} decode called with a change that makes the server decode again
- * @param {(part: Partial<StepsParams>) => void} view called with a change of the view only
+ * @param {(part: Partial<StepsParams>) => void} view called with a change that affects only the view
  * @param {{ showKeys: () => void, showTree: () => void }} open
  */
 export function settings(decode, view, { showKeys, showTree }) {

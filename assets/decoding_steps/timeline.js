@@ -19,7 +19,7 @@ export const STEP_DURATION = 1000;
  */
 export function timeline(go) {
   const row = element("div", { class: "timeline", role: "toolbar", "aria-label": "The tokens written, one per step" });
-  /** @type {(translation: Translation, shades: Colour[]) => void} shows tokens in reading direction */
+  /** @type {(translation: Translation, shades: Colour[]) => void} shows the tokens in the language's reading direction */
   const fill = (translation, shades) => keepingFocus(row, "button", () => {
     row.dir = translation.languages.target.direction;
     row.replaceChildren(...translation.steps.map((step, index) => tintedElement("button", {
@@ -39,7 +39,7 @@ export function timeline(go) {
 }
 
 /**
- * Returns the controls that move between the steps of a decoding.
+ * Returns the controls that move between decoding steps.
  * @param {{
  *   go: (step: number) => void, toggle: () => void, hesitate: () => void, pace: (speed: number) => void,
  *   restart: () => void,
@@ -50,7 +50,7 @@ export function stepControls({ go, toggle, hesitate, pace, restart }) {
   speed.box.value = "1";
   return transport({ go, toggle }, "Step", speed,
     element("button", { type: "button", onclick: hesitate,
-      title: "Go to the step where the two most likely tokens are closest (key h)" }, "Least certain step"),
+      title: "Go to the step where the two most likely tokens are closest in probability (key h)" }, "Least certain step"),
     element("button", { type: "button", onclick: restart,
       title: "Back to the model's own translation; clears everything you forced or banned" }, "Start over"));
 }

@@ -66,8 +66,8 @@ import { weightOf } from "../shared/wire.js";
 export const NATS = (value) => typeset(value, 2);
 
 /**
- * Returns a probability with four decimals, or as a power of ten if all four would be 0, because no probability is
- * exactly 0.
+ * Returns a probability with four decimals. If all digits would be 0, it is in scientific notation, because no
+ * probability is exactly 0.
  * @param {number} logProb
  */
 export function probabilityOf(logProb) {
@@ -135,7 +135,7 @@ export class Translation {
   }
 
   /**
-   * Returns the tokens that the decoder has read at a step.
+   * Returns the tokens that the decoder has read up to a step, including the one that it reads at this step.
    * @param {number} step
    */
   readUpTo(step) {
@@ -143,7 +143,7 @@ export class Translation {
   }
 
   /**
-   * Returns the index of the plane to show. If all heads are shown, it is the plane of their mean.
+   * Returns the index of the plane to show. Unless one head is shown, it is the plane of the mean of all heads.
    * @param {Pick<StepsParams, "show" | "layer" | "head">} params
    */
   plane({ show, layer, head }) {
@@ -192,7 +192,7 @@ export function sentenceOfStep(translation, step) {
   // 0.895 is displayed as 0.90.
   if (most >= 0.895) return `The model is sure: ${named(first)}.`;
   if (entropy > 2) {
-    return `The model prefers ${named(first)}, but the rest is spread over many alternatives (entropy ${entropy.toFixed(2)} nats).`;
+    return `The model prefers ${named(first)}, but the rest of the probability is spread over many alternatives (entropy ${entropy.toFixed(2)} nats).`;
   }
   return `The model prefers ${named(first)} to ${named(second)}.`;
 }

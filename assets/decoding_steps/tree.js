@@ -1,4 +1,4 @@
-// Draws the search tree of the beam. Each step is a column of expansions, sorted by score with the best at the top.
+// Draws the search tree of beam search. Each step is a column of expansions, sorted by score with the best at the top.
 
 import { checkbox } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";
@@ -14,8 +14,8 @@ import { NATS, probabilityOf } from "./translation.js";
 export const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
 
 /**
- * Returns the column and row of every node, or null for a hidden node. The column is the node's step. The row is its
- * rank among the visible nodes of that step.
+ * Returns the position of every node, or null for a hidden node. The column is the node's step. The row, `place`, is
+ * the node's index among the visible nodes of that step.
  * @param {Pick<TreeNode, "step" | "fate">[]} nodes
  * @param {boolean} pruned whether pruned nodes are shown
  */
@@ -31,7 +31,7 @@ export function treePlaces(nodes, pruned) {
 }
 
 /**
- * Returns the nodes on the path from the first step to this node.
+ * Returns the nodes on the path from the first step to a node, including that node.
  * @param {TreeNode[]} nodes
  * @param {number} index
  * @returns {TreeNode[]}
@@ -205,7 +205,7 @@ export function tree({ look, follow }) {
     if (x < scrollLeft || x + NODE.width > scrollLeft + clientWidth) scroll.scrollLeft = x - clientWidth / 2;
   }
 
-  // Continues from the chosen node by forcing its tokens.
+  // Continues from the chosen node by forcing the tokens on the path to it.
   function take() {
     const { nodes } = shown;
     follow(pathTo(nodes, chosen - 1).map(({ id }) => id), nodes[chosen - 1].step);

@@ -74,7 +74,7 @@ def test_saved_picture_has_a_caption_that_describes_it(browse, small_translator,
         reported = float(re.search(r"Colour: weight, 0 to ([\d.]+), this head's largest\.", notes)[1])
         assert reported == pytest.approx(largest, abs=1.01e-4)
         assert ("Grey, hatched: masked." in notes) == (kind == "decoder")
-        assert "hidden, and every row is scaled to 1." in notes and "Weights below 0.03 are hidden." in notes
+        assert "hidden, and every row is scaled to a sum of 1." in notes and "Weights below 0.03 are hidden." in notes
         shown.choose("Show as", "lines")
         shown.control("head 4").click()
         shown.settle()

@@ -70,7 +70,7 @@ test("a sentence states how certain the model is at a step", () => {
   assert.equal(step([0.95, 0.03]), "The model is sure: “a” (0.95).");
   assert.equal(step([0.45, 0.4]), "The model hesitates between “a” (0.45) and “b” (0.40).");
   assert.equal(step([0.7, 0.2]), "The model prefers “a” (0.70) to “b” (0.20).");
-  assert.match(step([0.7, 0.01], { entropy: 2.5 }), /the rest is spread over many alternatives \(entropy 2.50 nats\)/);
+  assert.match(step([0.7, 0.01], { entropy: 2.5 }), /the rest of the probability is spread over many alternatives \(entropy 2.50 nats\)/);
   assert.match(step([0.7, 0.2], { rank: 2, forced: true }), /^You chose this token; the model preferred/);
   assert.equal(step([0.7, 0.2], { rank: 2, out: "b", logProb: Math.log(0.2) }), "The model took “b” (0.2000); “a” (0.70) was more likely.");
 });
