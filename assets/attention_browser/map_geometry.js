@@ -62,7 +62,7 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   return {
     left, top, columnSize, cellWidth, cellHeight, columnBand, width, narrow, profile, margin: MARGIN, small: SMALL_SIZE,
     smallest: SMALLEST_NUMBER, rowSize: LABEL_SIZE, columnAngle,
-    // Outside lecture mode, pointing at a shortened label shows the whole label below the map.
+    // Long labels are shortened rather than made smaller. Pointing at one shows the whole label below the map.
     least: LABEL_SIZE, leastMarked: LABEL_SIZE,
     right: left + cellWidth * columns.length,
     bottom: top + cellHeight * rows.length,

@@ -152,7 +152,7 @@ export function rankedHeads(data, choice, at) {
 
 /**
  * Returns the caption of a saved figure: its title, the sentence, notes on the scale and on how the numbers were
- * processed, and the experiment that the file will contain.
+ * processed, and the experiment that the file contains, if there is one.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged

@@ -52,7 +52,7 @@ export class SideBySide extends PaintedComponent {
   /** @type {Side[]} */
   sides;
   lecture = false;
-  // All that the server sent except the maps' numbers and masks, as JSON.
+  // Everything that the server sent about the maps except their values and masks, as JSON.
   names = "";
   /** @type {Place | null} the place under the pointer, marked in all maps */
   hover = null;

@@ -43,7 +43,7 @@ export function stepPicture(translation, params, width, theme, shades) {
  * @param {Sheet} sheet
  * @param {{ labels: string[], weights: number[], direction: "ltr" | "rtl" }} row weights from 0 to 1
  * @param {Colour[]} shades
- * @param {number} [current] index of the framed token; the tokens after it are hollow
+ * @param {number} [current] index of the current token; the tokens after it are hollow
  */
 function drawTokens(sheet, { labels, weights, direction }, shades, current) {
   const { size, small, box, inside, space, gap } = STEP_PICTURE;
