@@ -29,10 +29,10 @@ const TOTALS = new WeakMap();
  */
 
 /**
- * Returns the links of the row or column that is pointed at or pinned; null unless `word` is a single row or column, and
- * null for differences. Links to the word itself, its neighbours, punctuation, and start and end symbols are left out,
- * as are positional heads. The usual weight of a link is the mean weight in the head's other rows, on the same column or
- * at the same distance. The larger mean counts. Distances count only if rows and columns are the same text.
+ * Returns the links of the row or column that is pointed at or pinned; null unless `word` is a single row or column,
+ * and null for differences. Links to the word itself, its neighbours, punctuation, and start and end symbols are left
+ * out, as are positional heads. The usual weight of a link is the mean weight in the head's other rows, on the same
+ * column or at the same distance. The larger mean counts. Distances count only if rows and columns are the same text.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} word

@@ -24,8 +24,9 @@ import { weightOf } from "../shared/wire.js";
  * }} TreeNode
  */
 /**
- * The search tree of beam search. `best` contains the indices of the translation's nodes. `cutoffs` contains each step's
- * lowest surviving score. `rows` is the attention of the chosen node. `left` is the number of nodes that were not sent.
+ * The search tree of beam search. `best` contains the indices of the translation's nodes. `cutoffs` contains the lowest
+ * surviving score of each step. `rows` is the attention of the chosen node. `left` is the number of nodes that were not
+ * sent.
  * @typedef {{
  *   nodes: TreeNode[], best: number[], cutoffs: number[], left: number,
  *   rows: { node: number, whose: string, cross: number[], decoder: number[] } | null,
