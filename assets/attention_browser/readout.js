@@ -151,8 +151,8 @@ export function rankedHeads(data, choice, at) {
 }
 
 /**
- * Returns the caption of a saved figure: its title, the sentence, notes on the scale and on how the numbers were
- * processed, and the experiment that the file contains, if there is one.
+ * Returns the caption of a saved figure: its title, the sentence, and notes on the scale and on how the numbers were
+ * processed. The caption also holds the experiment that the file will contain, if there is one.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged

@@ -1,5 +1,5 @@
-// Finds the links from and to a word in all heads of one kind of attention. They are sorted by how far their weight
-// exceeds the usual weight in the head.
+// Finds the links from and to a word in all heads of one kind of attention. The links are sorted by how far
+// their weight exceeds the usual weight in the head.
 
 import { quote } from "../shared/direction.js";
 import { arrange, arrangementName, entryName, shownWeight } from "./arrangement.js";
@@ -29,9 +29,9 @@ const TOTALS = new WeakMap();
  */
 
 /**
- * Returns the links of the row or column that is pointed at or pinned; null unless `word` is a single row or column,
- * and null for differences. Links to the word itself, its neighbours, punctuation, and start and end symbols are left
- * out, as are positional heads. The usual weight of a link is the mean weight in the head's other rows, on the same
+ * Returns the links of a word, which is a row or column that is pointed at or pinned. The result is null for a cell,
+ * and for differences. Links to the word itself, its neighbours, punctuation, and start and end symbols are left out,
+ * as are positional heads. The usual weight of a link is the mean weight in the head's other rows, on the same
  * column or at the same distance. The larger mean counts. Distances count only if rows and columns are the same text.
  * @param {KindData} data
  * @param {Choice} choice
