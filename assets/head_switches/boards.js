@@ -1,7 +1,7 @@
 // A board of switches, and the names that its heads have in the URL.
 
 /**
- * A board of switches. `picture` contains the maps of all its heads; each switch shows a part of the picture.
+ * A board of switches. `picture` contains the maps of all its heads; each switch shows its head's part of the picture.
  * @typedef {{ kind: string, title: string, layers: number, heads: number, picture: string }} Board
  */
 

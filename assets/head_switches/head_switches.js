@@ -1,6 +1,6 @@
 // Switches for all heads of the model: a board for each kind of attention, a row for each layer, a column for each
 // head. A switch shows its head's map. The numbers beside a row and above a column switch the whole row or column. One
-// board is open. Each other board is a button that shows its picture and opens it.
+// board is open. Each of the others is a button, which shows the board's picture and opens the board.
 
 import { saveable } from "../figures/saveable.js";
 import { ARROWS, clamped, keepingFocus } from "../shared/controls.js";
@@ -25,11 +25,11 @@ class HeadSwitches extends Component {
   off = new Set();
   /** @type {string[]} sent states that the server has not answered yet */
   sent = [];
-  /** the data of the current boards */
+  /** the boards that are drawn and the open kind, as JSON */
   made = "";
-  /** what is done to the heads that are off, such as "off" */
+  /** the state of the heads in `off`, such as "off" or "at a gate of 0.5" */
   changed = "";
-  /** the head that had the focus last; empty for none */
+  /** the head that the Tab key reaches and that the “Only” button keeps on; empty for none */
   current = "";
   /** the kind whose board is open */
   open = "cross";
@@ -42,7 +42,7 @@ class HeadSwitches extends Component {
     this.others = button("Only this", "Switch off all other heads of the same board", () => this.keepCurrent());
     this.bar = element("div", { class: "bar" },
       button("All on", "Switch every head on", () => this.change([...this.off], false)),
-      button("Invert", "Keep only the heads that are off now", () => this.invert()),
+      button("Invert", "Switch on the heads that are off, and switch off all others", () => this.invert()),
       this.others);
     this.status = element("p", { class: "count", role: "status" });
     this.place = element("div", { class: "boards" });
@@ -59,7 +59,7 @@ class HeadSwitches extends Component {
     // A user who clicks faster than the server answers sees the effect of the last click, not an older answer.
     this.sent = this.sent.slice(this.sent.indexOf(this.written(received)) + 1);
     if (!this.sent.length) {
-      // Opens the board of a head that was switched elsewhere, by an example or a link.
+      // If an example or a link switched a head off, this head's board opens.
       const [switched] = boards.flatMap(headNamesOf).filter((name) => received.has(name) && !this.off.has(name));
       if (switched) {
         [this.open] = switched.split(".");
@@ -72,7 +72,7 @@ class HeadSwitches extends Component {
     this.draw();
   }
 
-  // Rebuilds the boards if they changed, or if another one is open.
+  // Rebuilds the boards if they or the open kind have changed.
   fill() {
     const needed = JSON.stringify([this.boards, this.open]);
     if (this.made === needed) return;
@@ -111,7 +111,7 @@ class HeadSwitches extends Component {
   }
 
   /**
-   * Returns an open board: a switch for each head, and buttons for whole rows and columns.
+   * Returns an open board: a switch for each head, and buttons for rows, columns and the whole board.
    * @param {Board} board
    */
   board(board) {
@@ -146,7 +146,7 @@ class HeadSwitches extends Component {
   }
 
   /**
-   * Switches all heads off if one of them is on; otherwise switches all on.
+   * Switches the given heads off if any of them is on; otherwise switches them all on.
    * @param {string[]} names
    */
   toggle(names) {
@@ -242,7 +242,7 @@ class HeadSwitches extends Component {
   }
 
   /**
-   * The arrow keys move between the switches of a board, and to the numbers that switch a row or a column.
+   * Moves the focus with the arrow keys between a board's switches and the numbers that switch a row or a column.
    * @param {KeyboardEvent} event
    */
   move(event) {

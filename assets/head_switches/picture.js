@@ -1,4 +1,4 @@
-// The boards as a picture that can be saved.
+// Draws the boards of switches as a picture that can be saved.
 
 import { CHOSEN_COLOUR } from "../shared/colours.js";
 import { drawingContext } from "../shared/ruler.js";
@@ -10,12 +10,12 @@ import { headNamesOfRow } from "./boards.js";
 
 // Sizes in CSS pixels.
 const BOARD = { narrowest: 200, gap: 20, title: 24, label: 22, size: 13, space: 3 };
-// Pixels for each cell of a map. Programs would blur a smaller map.
+// Pixels along each side of a map's cell. Programs that display the picture would blur a smaller map.
 const PIXELS_A_CELL = 6;
 
 /**
- * Draws the boards side by side where there is room, else below each other. Heads that are off are pale and crossed
- * out.
+ * Returns a picture of the boards, side by side if there is room, otherwise one below the other. Heads that are off are
+ * pale and crossed out.
  * @param {Board[]} boards
  * @param {Set<string>} off
  * @param {number} width
@@ -42,12 +42,12 @@ export async function switchesPicture(boards, off, width, theme) {
 }
 
 /**
- * Draws a board with its title and numbers.
+ * Draws a board with its title and the numbers of its layers and heads.
  * @param {Surface} surface
  * @param {Board} board
- * @param {HTMLImageElement} image of all its maps
+ * @param {HTMLImageElement} image all maps of the board
  * @param {Set<string>} off
- * @param {number} side of a head
+ * @param {number} side the width of a head's square, in CSS pixels
  * @param {Theme} theme
  */
 function drawBoard(surface, board, image, off, side, theme) {
@@ -73,7 +73,7 @@ function drawBoard(surface, board, image, off, side, theme) {
 }
 
 /**
- * Returns the map of one head.
+ * Returns a canvas with the map of one head.
  * @param {HTMLImageElement} image
  * @param {Board} board
  * @param {number} layer

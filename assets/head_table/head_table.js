@@ -1,5 +1,5 @@
 // A table of all measurements for all heads. A click on a row, or Enter on its name, opens the head. A click on a
-// column's name sorts.
+// column's name sorts the table by this column.
 
 import { keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -12,7 +12,8 @@ const DIGITS = 3;
 
 export class HeadTable extends Component {
   /**
-   * @type {string[][]} the measurement of each column, and its part if it has several; the first column names the heads
+   * @type {string[][]} for each column, the measurement, and which of its parts the column shows (empty if it has no
+   *   parts); the first column names the heads
    */
   columns;
   /** @type {HeadRow[]} rows whose first value is the head's number, for sorting */
@@ -38,7 +39,8 @@ export class HeadTable extends Component {
   }
 
   /**
-   * Sorts the largest numbers and first words first, then the reverse; missing values are always last.
+   * Sorts heads and words in ascending order, and numbers in descending order. Sorting by the same column again
+   * reverses the order. Missing values are always last.
    * @param {number} column
    */
   sort(column) {
@@ -60,7 +62,7 @@ export class HeadTable extends Component {
     });
   }
 
-  // Writes the names of the columns. The name of a measurement is written once, above all of its columns.
+  // Returns the header's rows. The name of a measurement appears once, above all of its columns.
   header() {
     /** @type {{ name: string, at: number[] }[]} */
     const groups = [];

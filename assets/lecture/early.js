@@ -1,10 +1,10 @@
-// Prepares the clicker and the history before the page is drawn. app.py inserts this first, in every script run. It is
-// a classic script, because a module would wait for the document.
+// Prepares the clicker and the history before the page is drawn. app.py inserts this file first, in every script run.
+// It is a classic script, because a module would wait for the document.
 
 (() => {
   const page = /** @type {import("../shared/page.js").Page} */ (globalThis);
   if (page.early) return;
-  // Collects the keys of a clicker that are pressed while the page loads. Lecture replays them when it takes over.
+  // Collects clicker keys that are pressed while the page loads. lecture.js replays them when it takes over.
   /** @type {string[]} */
   const keys = [];
   /** @param {KeyboardEvent} event */
@@ -28,6 +28,6 @@
     }
     half = !search || !moves ? href : "";
   };
-  // The user's next action is a separate history entry.
+  // The user's next action gets its own history entry.
   for (const done of ["pointerdown", "keydown"]) addEventListener(done, () => { half = ""; }, true);
 })();

@@ -1,4 +1,4 @@
-// The lecturer's controls: present the page, collect slides, show the QR code, and step by clicker.
+// The lecturer's controls for presenting the page, collecting slides, showing the QR code, and stepping with a clicker.
 
 import { leaveSlide, stepFigure } from "../shared/clicker.js";
 import { element } from "../shared/element.js";
@@ -10,7 +10,7 @@ import { slidesDialog } from "./slides.js";
 
 // Milliseconds for which the controls stay visible after the pointer has moved.
 const CONTROLS_DURATION = 2500;
-// Keys that a clicker and a keyboard send in lecture mode.
+// The keys of a clicker or keyboard that work in lecture mode, and their actions.
 /** @type {Record<string, "next" | "previous" | "blank" | "code" | "leave">} */
 const LECTURE_KEYS = {
   PageDown: "next", PageUp: "previous", ArrowRight: "next", ArrowLeft: "previous", ".": "blank", b: "blank", q: "code",
@@ -18,19 +18,19 @@ const LECTURE_KEYS = {
 };
 // The same keys as a list for the user.
 const LECTURE_KEY_LIST = [
-  ["Page Down, →", "the next step, then the next slide"],
-  ["Page Up, ←", "the previous step, then the previous slide"],
-  [". or b", "a blank screen, and back"],
-  ["q", "QR code of this page"],
-  ["Esc", "leave the presentation"],
-  ["?", "this list"],
+  ["Page Down, →", "go to the next step, then to the next slide"],
+  ["Page Up, ←", "go to the previous step, then to the previous slide"],
+  [". or b", "blank the screen, or bring it back"],
+  ["q", "show the QR code of this page"],
+  ["Esc", "leave lecture mode"],
+  ["?", "show this list"],
 ];
 const IN_CONTROL = "input, select, textarea, [contenteditable]";
 
 class Lecture extends Component {
   /** @type {LectureMessage | undefined} */
   data;
-  /** @type {number} the last requested slide, because clicks arrive faster than pages load */
+  /** @type {number} the slide requested last; it may not be open yet, because clicks arrive faster than pages load */
   wanted = 0;
   /** @type {number | undefined} */
   dozing;
@@ -58,11 +58,11 @@ class Lecture extends Component {
       keysButton(() => this.keys.showModal()),
       button("Whole page", "Leave lecture mode (Esc)", () => this.act({ what: "leave" })));
     this.slides = slidesDialog((act) => this.act(act));
-    this.black = element("dialog", { class: "black", "aria-label": "The screen is blank. Press the same key again.",
+    this.black = element("dialog", { class: "black", "aria-label": "The screen is blank. Press Enter or Esc to show the page.",
       onclick: () => this.black.close() });
     this.code = element("dialog", { class: "code", "aria-label": "QR code of this page" });
     this.root.append(this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
-    // Captures keys before any element of the page, so that a clicker works regardless of the focus.
+    // Receives keys before the page's elements do, so that a clicker works wherever the focus is, except in text boxes.
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);
@@ -114,7 +114,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Shows the QR code of the page, or closes it.
+   * Opens the dialog with the page's QR code; closes the dialog if there is no code.
    * @param {LectureMessage["code"]} code
    */
   reflectCode(code) {
@@ -132,8 +132,8 @@ class Lecture extends Component {
   }
 
   /**
-   * Switches the enlarged fonts of page.css on or off. A class switches them at once. Streamlit would remove a style
-   * sheet only after it has drawn and measured the next figure.
+   * Switches the enlarged fonts of page.css on or off. A class takes effect at once. Streamlit would remove a
+   * style sheet only after drawing and measuring the next figure.
    * @param {boolean} lecture
    */
   reflectMode(lecture) {
@@ -151,7 +151,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Moves to the figure's next or previous step, else to the next or previous slide.
+   * Moves to the next or previous step of the figure, or to the next or previous slide if there is no such step.
    * @param {number} by
    */
   step(by) {
@@ -189,7 +189,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Ends the blank screen when a key is pressed. The key has no other effect.
+   * Ends the blank screen if the key is a lecture key, Space or Enter; returns whether it is.
    * @param {KeyboardEvent} event
    */
   uncover(event) {
@@ -199,13 +199,13 @@ class Lecture extends Component {
   }
 
   /**
-   * Runs the action of a key; returns whether it has one.
+   * Runs a key's action; returns whether the key has one.
    * @param {KeyboardEvent} event
    * @param {EventTarget} target
    */
   belongsToControl({ key }, target) {
-    // The buttons of a lesson react to a clicker's keys. Arrow keys do the same, for laptops without Page Up and Page
-    // Down.
+    // The buttons of a lesson react to Page Down and Page Up. The right and left arrow keys send these keys, for
+    // laptops that lack them.
     const clicked = /** @type {Record<string, string>} */ ({ ArrowRight: "PageDown", ArrowLeft: "PageUp" })[key];
     if (clicked && this.data?.stepped && !this.code.open && target instanceof Element && target.matches("body, button")) {
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: clicked, code: clicked, bubbles: true, cancelable: true }));
@@ -228,7 +228,7 @@ class Lecture extends Component {
     if (!meaning || (stepped && !this.code.open)) return false;
     if (moves && !stepped) this.step(meaning === "next" ? 1 : -1);
     else if (meaning === "blank") this.black.showModal();
-    // Esc first closes the topmost element.
+    // If the QR code is open, Esc closes it instead of leaving lecture mode. So do the keys of a lesson's buttons.
     else this.act({ what: stepped || meaning === "code" || this.code.open ? "code" : "leave" });
     return true;
   }

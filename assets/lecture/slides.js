@@ -1,4 +1,4 @@
-// The slides of a lecture: a list that can be reordered, saved as a file and loaded from one.
+// The dialog with a lecture's slides: a list that can be reordered, saved as a file and loaded from a file.
 
 import { focused, keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -13,12 +13,12 @@ import { element } from "../shared/element.js";
  */
 /**
  * An action of the lecturer; slide numbers are 1-based. `by` is 1 or -1: the direction in which a slide is moved, or
- * from which it is opened.
+ * in which the lecturer steps to the slide.
  * @typedef {{ what: string, slide?: number, by?: number, text?: string }} LectureAct
  */
 
 /**
- * Returns the dialog; `reflect` shows the current slides.
+ * Returns the dialog; its method `reflect` shows the slides of a new message.
  * @param {(act: LectureAct) => void} act
  */
 export function slidesDialog(act) {
@@ -32,7 +32,7 @@ export function slidesDialog(act) {
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
   let data = /** @type {LectureMessage | null} */ (null);
-  // The data of the current list, and the pressed button of a moved slide, which keeps the focus.
+  // The data that the list shows, and the button with which a slide was moved; this button keeps the focus.
   let made = "";
   let moved = /** @type {{ slide: number, label: string } | null} */ (null);
   const add = button("Add this page", () => act({ what: "add" }));

@@ -10,8 +10,8 @@ import { Component, mount } from "../shared/mount.js";
  */
 /** @import { ShownVote } from "../vote/phone.js" */
 
-// Milliseconds between two requests, and until a retry. The interval is long enough that the votes of a hundred phones
-// arrive in a few steps.
+// Milliseconds to wait between requests for the vote's state, and before a retry after an error. The interval is long
+// enough that the votes of a hundred phones arrive in a few updates.
 const REQUEST_INTERVAL = 150;
 const RETRY_DELAY = 2000;
 
@@ -117,13 +117,13 @@ class Vote extends Component {
     }[status];
     const voters = this.state?.voters ?? 0;
     const line = {
-      none: asked ? "" : "This page has no question to vote on. Decoding step by step and the attention pages have one.",
+      none: asked ? "" : "This page has no question to vote on. The attention pages, “Decoding step by step”, “Switch heads off” and “What mattered” have one.",
       open: `${voters} ${voters === 1 ? "vote" : "votes"}`,
-      closed: `Closed with ${voters} ${voters === 1 ? "vote" : "votes"}.${known ? "" : " To reveal the answer, open the page and the sentence of the question."}`,
+      closed: `Closed with ${voters} ${voters === 1 ? "vote" : "votes"}.${known ? "" : " To reveal the answer, open the question's page with the same sentence."}`,
       revealed: this.state?.says ?? "",
     }[status];
+    // Phones can join until the vote is closed, so the QR code is shown until then.
     const scan = status === "none" || status === "open";
-    // The code must not move while phones look for it, so it is drawn once.
     const focus = this.dialog.querySelector(":focus")?.textContent;
     this.dialog.replaceChildren(
       element("h2", {}, shown?.question ?? "Vote"),
@@ -138,7 +138,7 @@ class Vote extends Component {
   }
 
   /**
-   * Returns the row of a choice, with the bar of the audience and, once revealed, the bar of the model.
+   * Returns the row of a choice, with the audience's bar and, once the answer is revealed, the model's bar.
    * @param {string} choice
    * @param {number} at
    */
