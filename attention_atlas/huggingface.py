@@ -25,7 +25,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
         model: model from `transformers`: an encoder, a decoder, or an encoder-decoder.
         tokenizer: the model's tokenizer; for sound, the model's processor.
         text: text to read; for sound, samples at the feature extractor's sampling rate.
-        target: target text for an encoder-decoder; if None, the model generates it.
+        target: text that the decoder of an encoder-decoder reads; if None, the model generates it.
         generation: arguments of `model.generate` if the model writes the target. By default, decoding is greedy and
             ends after at most MAX_NEW_TOKENS tokens.
 

@@ -120,8 +120,8 @@ def is_own(host: str) -> bool:
 def announce(address: str) -> None:
     """Print a URL and its QR code, large enough to be scanned from a projector.
 
-    If the URL's host is not an address of this machine, first print a warning: users can open the URL only if a router
-    forwards it to this machine.
+    If the URL's host is not an address of this machine, first print a warning: the URL works only if a router forwards
+    connections from the host to this machine.
     """
     import segno
 

@@ -4,8 +4,8 @@ A connection carries one request or one websocket. The proxy reads the head of t
 proxy changes only a few headers, and adds a cookie or compression to some answers. All other bytes pass through
 unchanged, in both directions and no faster than the receiver accepts them. The process therefore checks `Host`,
 `Origin`, cookies and tokens as if there were no proxy. The proxy makes the process close the connection after its
-answer. A second request on it, whose head the proxy has not read, therefore never reaches the process. The proxy itself
-answers requests to the vote endpoint and requests for static files that it has cached.
+answer. A second request on the same connection, whose head the proxy has not read, therefore never reaches the process.
+The proxy itself answers requests to the vote endpoint and requests for static files that it has cached.
 """
 
 import asyncio
@@ -238,8 +238,8 @@ class ReverseProxy:
     async def _connect(
         self, request: ProxiedRequest, tried: set[int]
     ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """Connect to an app process that is not in `tried`; return its index and the connection, or None if no process
-        listens.
+        """Connect to an app process that is not in `tried`; return its index and the connection, or None if there is no
+        such process.
         """
         while (number := self._choose(request.backend, tried)) is not None:
             tried.add(number)

@@ -29,8 +29,8 @@ SENTENCE = "The old man was reading a newspaper in the garden this morning."
 
 
 def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
-    """Return the time to build the graph of a 12-word sentence and to cut its paths, and the largest relative error over
-    all sentences.
+    """Return the time to build the graph of a 12-word sentence and to cut its paths, and the largest relative error
+    over all sentences.
     """
     translator = Translator.load(device="cpu")
     weights = translator.weights()
