@@ -83,7 +83,7 @@ export function tree({ look, follow }) {
   const part = element("section", { class: "tree" }, element("h4", {}, "The tree of the ", term("beam", "hypothesis")),
     element("p", { class: "note" }, "One column per step. A box shows the token, its probability (left) and its score "
       + "(right): the sum of the log-probabilities up to this token, in nats. The best score is at the top. "
-      + "Thick boxes were written, dashed boxes were pruned, and filled boxes end the sentence. Click a box, or use the arrow keys."),
+      + "Tokens in thick boxes were written, tokens in dashed boxes were pruned, and filled boxes end the sentence. Click a box, or use the arrow keys."),
     element("div", { class: "checks" }, pruned, more), turning, scroll, readout);
   pruned.box.checked = true;
   /** @type {Translation} */
@@ -136,7 +136,7 @@ export function tree({ look, follow }) {
     picture.setAttribute("width", String((steps - 1) * NODE.across + NODE.width + 4));
     picture.setAttribute("height", String(most + NODE.height + 4));
     picture.setAttribute("aria-label", `The tree of the beam: ${steps} steps, ${nodes.length} expansions. `
-      + "The left and right arrows follow a hypothesis, up and down compare within a step; Enter continues from there.");
+      + "The left and right arrows follow a hypothesis, and up and down move within a step. Enter continues from the chosen box.");
     more.textContent = unsent ? ` (only the best expansions; ${unsent} others ranked lower)` : "";
     const onBest = new Set(best);
     const edges = svgElement("g", { class: "edges" });
@@ -197,7 +197,7 @@ export function tree({ look, follow }) {
       ...(rows?.node === chosen ? [
         ...(translation.source.length
           ? [tintedTokens(`Cross attention, ${rows.whose}: looked at the source`, translation.source, rows.cross, shades, source.direction)] : []),
-        tintedTokens(`Masked attention, ${rows.whose}: looked back at what it read`, [...translation.readUpTo(0), ...labels], rows.decoder, shades,
+        tintedTokens(`Masked attention, ${rows.whose}: looked back at the tokens read`, [...translation.readUpTo(0), ...labels], rows.decoder, shades,
           target.direction),
       ] : []));
     const x = node.step * NODE.across;
