@@ -41,7 +41,7 @@ export function rowsOfStep(translation, { step, show, layer, head }) {
   return [
     { title: `Cross attention, ${whose}: looks at the ${source.name} sentence`, labels: translation.source,
       weights: translation.crossRow(plane, step), direction: source.direction },
-    { title: `Masked attention, ${whose}: looks back at the ${target.name} written so far`, labels: translation.read,
+    { title: `Masked attention, ${whose}: looks back at the ${target.name} read so far`, labels: translation.read,
       weights: translation.decoderRow(plane, step), direction: target.direction },
   ].filter(({ labels }) => labels.length);
 }
@@ -133,7 +133,7 @@ export function attentionRows(choose) {
       cross.draw("Cross attention", `looks at the ${source.name} sentence`, translation.source, translation,
         (at) => translation.crossRow(at, step), theme);
     }
-    decoder.draw("Masked attention", `looks back at the ${target.name} written so far`, read, translation,
+    decoder.draw("Masked attention", `looks back at the ${target.name} read so far`, read, translation,
       (at) => translation.decoderRow(at, step), theme);
   };
   return Object.assign(part, { reflect });
