@@ -1,4 +1,4 @@
-"""The bet of the "Change what it looks at" page: make the model write a given word that is not in its translation."""
+"""The bet on the "Change what it looks at" page: make the model write a given word that is not in its translation."""
 
 import re
 

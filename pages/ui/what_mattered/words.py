@@ -1,7 +1,5 @@
 """First part of the "What mattered" page: the scores of all attribution methods for the chosen word."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from pages.ui.charts.tables import show_numbers, show_table
@@ -96,7 +94,7 @@ def show_words(reading: Reading) -> None:
         icon=":material/arrow_forward:",
         **setting(MatteredParams, part="agreement"),
     )
-    st.caption(_describe_strip(question, answers))
+    st.caption(_describe_strip(question))
     sums, parts = st.columns([8, 5], gap="large")
     with sums:
         st.markdown("**What each row adds up to**")
@@ -131,7 +129,7 @@ def show_words(reading: Reading) -> None:
         )
 
 
-def _describe_strip(question: AttributionQuestion, answers: Sequence[Attribution]) -> str:
+def _describe_strip(question: AttributionQuestion) -> str:
     source, target = (language.name for language in question.languages)
     sentences = [
         f"Left of the line is the {source} sentence; right of it, the {target} {question.size}s that the model had "
@@ -140,8 +138,8 @@ def _describe_strip(question: AttributionQuestion, answers: Sequence[Attribution
         f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. A "
         "grey cell in the erasure row marks the token just read, which cannot be hidden from the step that reads it."
     ]
-    missing = [title(method) for method in METHODS if method not in {answer.method for answer in answers}]
     if question.other:
+        missing = [title(method) for method, properties in METHODS.items() if not properties.contrastive]
         sentences.append(
             f"Left out: {', '.join(missing)}. These methods give every candidate the same scores, so they cannot say "
             "why this one was chosen and not another."
