@@ -1,4 +1,4 @@
-"""Entry point of `python -m attention_atlas`, the `attention-atlas` command without installation."""
+"""Entry point of `python -m attention_atlas`, which runs the `attention-atlas` command without installation."""
 
 from attention_atlas.command_line import main
 

@@ -26,7 +26,7 @@ def run(options: Sequence[str]) -> None:
 
 
 def exit_with_parent() -> None:
-    """Exit as soon as the parent process exits; its exit closes the pipe on standard input."""
+    """Exit once the pipe on standard input closes, which happens when the parent process exits."""
     os.read(sys.stdin.fileno(), 1)
     os._exit(0)
 

@@ -19,17 +19,17 @@ from transformer.commands.terminal import MAX_PORT
 
 # Memory, in bytes, that one app process needs for many users, including a reserve.
 PROCESS_MEMORY = 1_000_000_000
-# Maximum number of processes by default. Four processes serve more users than a lecture hall has seats.
+# Maximum for the default number of processes. Four processes serve more users than a lecture hall has seats.
 MAX_DEFAULT_PROCESSES = 4
 # Maximum number of processes that the user can request. A larger number may be a typing error and could fill the
 # memory.
 MAX_PROCESSES = 256
-# BACKLOG: connections that may wait to be accepted, enough when a whole lecture hall opens a link at once. CONNECTIONS:
-# open connections per process.
+# BACKLOG: number of connections that may wait to be accepted, enough for a lecture hall that opens a link at once.
+# CONNECTIONS: number of open connections per process.
 BACKLOG = 512
 CONNECTIONS = 10_240
-# These are the time limits in seconds for a process to become warm and to exit, and the pause before a restart. The
-# pause doubles while the process keeps failing.
+# In seconds: time limits for a process to start listening and then to answer, and for a process to exit; and the pause
+# before a restart, which doubles, up to its maximum, each time the process does not start.
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 RESTART_PAUSE, MAX_RESTART_PAUSE = 1.0, 60.0
@@ -39,11 +39,11 @@ HEALTH_REQUEST = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection
 
 
 class StartError(Exception):
-    """Raised if an app process never answers, or logs an error and exits before it answers."""
+    """Raised if an app process cannot be started, exits before it answers, or does not answer in time."""
 
 
 def default_process_count() -> int:
-    """Return how many app processes fit this machine's processors and memory, at most MAX_DEFAULT_PROCESSES."""
+    """Return how many app processes suit this machine's processors and memory, from 1 to MAX_DEFAULT_PROCESSES."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = memory_available()
     return max(
@@ -59,12 +59,12 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
 
     Args:
         count: number of app processes.
-        options: options of `streamlit run`; the app listens at the address and port given there.
+        options: options of `streamlit run`; the app listens on the address and port given there.
         opened: function that is called with the app's URL once all processes are warm.
         hall: URL for the users, if it differs from the URL on this machine.
 
     Raises:
-        SystemExit: the port is taken or invalid, or the app does not start.
+        SystemExit: the options request TLS, the app cannot listen on the address and port, or it does not start.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     # Streamlit also reads the address from the environment.
@@ -103,7 +103,7 @@ def url(address: str, port: int) -> str:
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """Return a socket that listens at `address` and `port`.
+    """Return a socket that listens on `address` and `port`.
 
     Raises:
         SystemExit: the port is taken, or the address does not belong to this machine.
@@ -121,7 +121,10 @@ def listen(address: str, port: int) -> socket.socket:
 
 
 def allow_connections() -> None:
-    """Raise the limit on open connections for this process and its children; some systems allow only 256 by default."""
+    """Raise the limit on open files, and thus on connections, for this process and its children.
+
+    Some systems allow only 256 open files by default.
+    """
     try:
         import resource
     except ImportError:
@@ -171,10 +174,10 @@ async def keep_running(
     """Run an app process, and restart it whenever it exits.
 
     Args:
-        backend: entry for the process in the proxy; its port is set while the process answers.
+        backend: the proxy's entry for the process; the entry's port is set while the process answers.
         options: options of `streamlit run`.
-        listens: event that is set when the process listens, or did not start.
-        up: future that gets a result once the process answers, or a StartError if it never does.
+        listens: event that is set once the process listens or has failed to start.
+        up: future that gets a result once the process answers, or a StartError if the first start fails.
     """
     pause = RESTART_PAUSE
     while True:
@@ -257,7 +260,7 @@ async def wait_until_listening(process: Process, port: int) -> None:
 
 
 async def wait_until_answering(process: Process, port: int) -> None:
-    """Wait until a listening app process answers, and so has loaded everything that a page needs.
+    """Wait until a listening app process answers; by then, it has loaded everything that a page needs.
 
     Raises: as in `wait_until_listening`.
     """
@@ -275,7 +278,7 @@ async def wait_until_answering(process: Process, port: int) -> None:
 
 async def stop(process: Process) -> None:
     """Stop an app process if it is still running."""
-    assert process.stdin is not None, "it has a pipe"
+    assert process.stdin is not None, "the process has an input pipe"
     process.stdin.close()
     try:
         async with asyncio.timeout(STOP_TIMEOUT):

@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-# Maximum number of ballots, of choices, and of characters in a text; these limit memory use.
+# Maximum numbers of ballots, of choices, and of characters in a text. They limit memory use.
 MAX_BALLOTS = 5_000
 MAX_CHOICES = 8
 MAX_CHARACTERS = 400
@@ -49,12 +49,12 @@ class BallotBox:
         """Open a vote, replacing any previous vote.
 
         Raises:
-            VoteError: the question or a choice is empty or too long, or there are too few or too many choices.
+            VoteError: the question or a choice is empty or too long, or there are too few, too many or equal choices.
         """
         if not 2 <= len(choices) <= MAX_CHOICES or len(set(choices)) < len(choices):
-            raise VoteError(400, f"A vote has 2 to {MAX_CHOICES} different choices.")
+            raise VoteError(400, f"A vote must have 2 to {MAX_CHOICES} choices, all different.")
         if not all(0 < len(text) <= MAX_CHARACTERS for text in (question, *choices)):
-            raise VoteError(400, f"The question and each choice have 1 to {MAX_CHARACTERS} characters.")
+            raise VoteError(400, f"The question and each choice must have 1 to {MAX_CHARACTERS} characters.")
         self._to("open")
         self.vote, self.question, self.choices = self.stage, question, choices
         self.ballots, self.revealed = {}, {}
@@ -87,7 +87,7 @@ class BallotBox:
         """Show the model's answer to everyone.
 
         Raises:
-            VoteError: the vote is still open, there is no vote, or the model's answer does not fit the question.
+            VoteError: the vote is not closed or already revealed, or the model's answer does not fit the question.
         """
         if self.status != "closed":
             raise VoteError(409, "First close the vote.")

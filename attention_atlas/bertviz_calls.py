@@ -1,4 +1,4 @@
-"""Functions with the names and arguments of BertViz and CircuitsVis, so that a notebook changes only one import.
+"""Functions with the names and arguments of BertViz and CircuitsVis, so that a notebook needs to change only an import.
 
 Sources: Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model"; Cooney and Nanda 2022,
 "CircuitsVis". Here, one attention browser shows single layers and all layers, and opens at the requested view.
@@ -35,7 +35,8 @@ def head_view(
         layer, heads: 0-based layer and heads to show first.
         encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens: the same for an
             encoder-decoder.
-        include_layers: 0-based layers; the lowest is shown first. The drawing always has all layers.
+        include_layers: 0-based layers; the lowest is shown first unless `layer` is given. The drawing always has all
+            layers.
         html_action: "view" displays the drawing; "return" returns it, with the HTML as its `data`.
 
     Raises:
@@ -68,7 +69,7 @@ def model_view(
     """Draw all heads in all layers as small maps, and one head as a large map.
 
     Args:
-        display_mode: ignored, because the drawing follows the theme of the notebook.
+        display_mode: ignored, because the drawing follows the theme of the notebook or of the system.
         include_heads: 0-based heads; the lowest is shown first. The drawing always has all heads.
 
     All other arguments are those of `head_view`.

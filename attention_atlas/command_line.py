@@ -19,13 +19,13 @@ PROG = "attention-atlas"
 # modules takes seconds.
 COMMANDS = {
     "translate": ("translate", "translate a sentence, and save the trace of the run"),
-    "info": ("translate", "print the architecture and its parameters"),
+    "info": ("translate", "print a model's architecture and the number of its parameters"),
     "import": ("translate", "convert a Hugging Face translation model to a model folder"),
     "export": ("translate", "convert a model folder for another program"),
     "align": ("align", "align the words in sentence pairs"),
     "prepare": ("train", "build a vocabulary and tokenize sentence pairs"),
     "prepare-language-model": ("train", "build a vocabulary and tokenize texts for a language model"),
-    "train": ("train", "train in a prepared folder, or continue there"),
+    "train": ("train", "train in a prepared folder, or continue training there"),
     "compare-attention": ("train", "train one small language model per attention type"),
     "average": ("train", "average the weights of several models"),
     "synthesise": ("train", "translate sentences with a model, to train another model"),
@@ -89,7 +89,7 @@ def start_app(options: Sequence[str]) -> None:
     known, others = parser.parse_known_args(options)
     if known.processes is not None and not 1 <= known.processes <= app_processes.MAX_PROCESSES:
         raise SystemExit(f"error: --processes must be a number from 1 to {app_processes.MAX_PROCESSES}")
-    # Check the port here, because Streamlit would report an invalid one with a traceback.
+    # Check the port here, because Streamlit would report an invalid port with a traceback.
     port_of(others)
     others, hall = lecture_options(others)
     check_spelling(others)
@@ -146,7 +146,7 @@ def main() -> None:
         return
     check_packages(LIBRARY, "train")
     module, _ = COMMANDS[command]
-    # These modules implement one command each; all other modules have a parser with several commands.
+    # These modules implement one command each; all other modules have one parser for several commands.
     has_own_parser = module in ("align", "lessons", "tasks", "language_model", "serve", "verify")
     import_module(f"transformer.commands.{module}").main(
         arguments[has_own_parser:], f"{PROG} {command}" if has_own_parser else PROG

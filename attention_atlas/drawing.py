@@ -21,7 +21,7 @@ HEIGHT = 760
 
 
 class Drawing:
-    """The attention browser for a trace, as one HTML document, which a notebook displays.
+    """The attention browser for a trace, as one HTML document that a notebook can display.
 
     Args:
         trace: trace to draw.
@@ -46,7 +46,7 @@ class Drawing:
 
     @cached_property
     def data(self) -> str:
-        """The HTML document. Display objects in IPython and BertViz also have an attribute of this name."""
+        """The HTML document. IPython's display objects, which BertViz uses, also have an attribute of this name."""
         return document(self.messages, kind=self.kind, title=self.title)
 
     def save(self, path: str | Path) -> None:
@@ -78,7 +78,7 @@ class Drawing:
 
 
 def trace_of(attention: Any, tokens: Any, **others: Any) -> Trace:
-    """Return a trace of self-attention alone: a decoder's if no token looks ahead, otherwise an encoder's.
+    """Return a trace with one stack's self-attention: the decoder's if no token looks ahead, otherwise the encoder's.
 
     Args:
         attention, tokens: as in `Trace.from_attention`.
@@ -120,7 +120,7 @@ def show(
     if isinstance(attention, Trace):
         trace = attention
     elif tokens is not None and arrays.keys() & set(KINDS):
-        raise AttentionError("Name the tokens of encoder, decoder and cross: source_tokens and target_tokens.")
+        raise AttentionError("Pass the tokens for encoder, decoder and cross as source_tokens and target_tokens.")
     elif attention is not None or tokens is not None:
         trace = trace_of(attention, () if tokens is None else tokens, **arrays)
     else:
@@ -132,7 +132,9 @@ def show(
 
 
 def display(drawing: Drawing, *, written: bool = False) -> Drawing | None:
-    """Display a drawing in a notebook, as a widget if anywidget is installed; elsewhere, write an HTML file.
+    """Display a drawing in a Jupyter notebook, as a widget if anywidget is installed; elsewhere, write an HTML file.
+
+    In a marimo notebook, only return the drawing, because marimo displays it.
 
     Args:
         drawing: drawing to display.

@@ -1,5 +1,5 @@
-// A box for one line of text, and its button. Typed text that was not sent stays in this browser tab: on other pages,
-// after a reload, and while the server restarts.
+// A box for one line of text, and its button. Text that was typed but not sent is kept in the browser tab when the user
+// opens another page or reloads, and when the server restarts.
 
 // Imported for its style sheet.
 import "../shared/controls.js";
@@ -14,12 +14,12 @@ import { Component, mount } from "../shared/mount.js";
  * }} BoxMessage
  */
 /**
- * The typed text, and the text that it replaces.
+ * The typed text, the server's text that it replaces, and the context of the typed text.
  * @typedef {{ typed: string, text: string, belongs: string }} Draft
  */
 
 /**
- * For browsers that allow no storage. Typed text then lasts until the next reload.
+ * Drafts by box name, for browsers that forbid storage. In these, typed text lasts until the next reload.
  * @type {Map<string, Draft>}
  */
 const remembered = new Map();
@@ -59,7 +59,7 @@ export class TextBox extends Component {
   constructor(parent) {
     super(parent, element("form", { class: "text-box" }));
     this.label = element("span", {});
-    // A text area, so that a long line wraps on a phone. Line breaks are removed, as in a box for one line.
+    // A text area, so that a long line wraps on a phone. Line breaks become spaces, so the text stays one line.
     this.input = element("textarea", { rows: 1, autocomplete: "off", dir: "auto", oninput: () => {
       this.fill(this.input.value);
       this.keep();
@@ -81,7 +81,8 @@ export class TextBox extends Component {
   }
 
   /**
-   * Shows `data.text`, the server's text. Typed text stays until the server's text changes.
+   * Shows `data.text`, the server's text. Typed text stays until this text or its context changes, or until the server
+   * requests that the typed text be replaced.
    * @param {BoxMessage} data
    */
   show(data) {
@@ -111,7 +112,7 @@ export class TextBox extends Component {
    */
   fill(text) {
     const line = text.replace(/\s*[\r\n]\s*/g, " ");
-    // An assignment of the same text would move the cursor to the end.
+    // Assigning the same text would move the cursor to the end.
     if (line !== this.input.value) this.input.value = line;
   }
 
@@ -122,7 +123,7 @@ export class TextBox extends Component {
   }
 
   send() {
-    // Text that the user types before the answer arrives is stored too.
+    // Text that the user types before the answer arrives is now stored as a draft that replaces the sent text.
     this.sent = this.input.value;
     this.keep();
     this.server.setTriggerValue("submitted", this.sent);

@@ -15,7 +15,7 @@ export const KIND_LINES = {
   encoder: { colour: PALETTE.heads[0], name: "encoder" }, decoder: { colour: PALETTE.heads[2], name: "masked" },
   cross: { colour: PALETTE.heads[1], name: "cross" },
 };
-// Lengths are in units of a figure whose labels are LABEL_SIZE high; lecture mode enlarges it.
+// Lengths are in units of a figure whose labels are LABEL_SIZE high; lecture mode enlarges the figure.
 export const CURVES_LEFT = 48;
 export const CURVES_RIGHT = 92;
 const CURVES_TOP = 36;
@@ -24,13 +24,13 @@ const LECTURE_PANEL = 44;
 const PANEL_GAP = 26;
 const CURVES_FOOT = 24;
 const LABEL_LINE = 14;
-// The lowest loss that is drawn.
+// Losses below this value are drawn at this value.
 const LOWEST_LOSS = 1e-4;
-// The height of a panel of entropies, as a multiple of its highest point.
+// Upper end of the entropy axis, as a multiple of the highest entropy.
 const HEADROOM = 1.05;
 
 /**
- * A line: its name, its style and its points, which are null for missing values.
+ * A line: its name, its style and its points. A point's second number is null if the value is missing.
  * @typedef {{ name: string, colour: string, thickness: number, opacity: number, points: [number, number | null][] }} Curve
  */
 /** @typedef {{ title: string, log: boolean, low: number, high: number, curves: Curve[] }} CurvePanel */
@@ -52,7 +52,7 @@ export function curvesGeometry(width, lecture) {
  * Returns the step at a point of the figure.
  * @param {CurvesGeometry} geometry
  * @param {number} x
- * @param {number} steps of the training
+ * @param {number} steps number of training steps
  */
 export function stepAt({ left, right }, x, steps) {
   return Math.round(Math.min(1, Math.max(0, (x - left) / (right - left))) * steps);
@@ -123,7 +123,7 @@ export function marksOf({ log, low, high }) {
 /**
  * Returns equally spaced round numbers from 0 up to `highest`.
  * @param {number} highest
- * @param {number} most the largest count, 0 not counted
+ * @param {number} most maximum number of marks, not counting 0
  */
 export function roundMarks(highest, most) {
   const rough = highest / most;
@@ -133,13 +133,13 @@ export function roundMarks(highest, most) {
 }
 
 /**
- * Returns at most five round step numbers.
+ * Returns 0 and at most five more round step numbers.
  * @param {number} steps
  */
 export const stepMarks = (steps) => roundMarks(steps, Math.min(5, steps));
 
 /**
- * Returns positions of labels without overlap, as close to their points as possible and in the same order.
+ * Returns positions near the given places and in the same order, at least `apart` from each other if there is room.
  * @param {number[]} places
  * @param {number} top
  * @param {number} bottom
@@ -205,7 +205,7 @@ export function drawCurves(surface, geometry, { film, view, theme }) {
 }
 
 /**
- * Draws lines across a panel at round numbers, and the numbers.
+ * Draws a line across a panel at each of the marked numbers, with the number on its left.
  * @param {Surface} surface
  * @param {number[]} marks
  * @param {(value: number) => number} place
@@ -220,7 +220,7 @@ export function drawMarks(surface, marks, place, { left, right }, theme) {
 }
 
 /**
- * Writes each line's name at its end.
+ * Writes each line's name next to the line's last point.
  * @param {Surface} surface
  * @param {Curve[]} curves
  * @param {(value: number) => number} place
@@ -243,7 +243,7 @@ function drawCurveNames(surface, curves, place, { top, bottom, x }, theme) {
 }
 
 /**
- * Draws the numbers that the events have in the list.
+ * Draws the number that each event has in the list of events.
  * @param {Surface} surface
  * @param {FilmHeader} header
  * @param {(step: number) => number} across

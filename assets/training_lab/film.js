@@ -8,13 +8,13 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
 /**
  * The user's view (pages/ui/params/training_lab.py). If `moment` is -1, the view follows the training. Heads are
- * numbered from 1 over all layers; 0 means the head of the first event of that attention kind. The score "auto" is the
- * score of the first event.
+ * numbered from 1 over all layers; 0 means the head in the first event of that attention kind. The score "auto" is the
+ * score of the first event that has one.
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */
 /**
  * The header from the server (pages/ui/training_lab/payload.py). If training items repeat, `learned` is the share of
- * them that the model has right. `spectra` are present if the task is addition modulo a number.
+ * them that the model gets right, for each snapshot. `spectra` are present if the task is addition modulo a number.
  * @typedef {{
  *   id: string, steps: number, layers: number, heads: number, losses: [number, number][], at: number[], heldOut: number[],
  *   exact: number[], learned: number[] | null, spectra: number[][] | null, scores: Record<string, Record<FilmKind, (number | null)[][]>>, events: FilmEvent[],
@@ -65,7 +65,7 @@ export class Film {
 
   /**
    * Returns a head's name, in words.
-   * @param {number} head over all layers
+   * @param {number} head zero-based number over all layers
    */
   headName(head) {
     const { heads, layers } = this.header;
@@ -97,7 +97,7 @@ export class Film {
   }
 
   /**
-   * Returns the numbers of a snapshot, as a sentence.
+   * Returns a sentence that states a snapshot's step, held-out loss and share of right answers.
    * @param {number} index
    */
   described(index) {

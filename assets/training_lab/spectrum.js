@@ -11,9 +11,9 @@ const SPECTRUM_TOP = 30;
 const SPECTRUM_BARS = 84;
 const SPECTRUM_FOOT = 24;
 export const SPECTRUM_TITLE = "Fourier spectrum of the number embeddings: norm of each frequency";
-// The width of a bar as a share of its room. The rest is the gap to the next bar.
+// The width of a bar as a share of the distance between bars.
 const BAR_SHARE = 0.7;
-// Number of frequencies that are named in words.
+// Number of frequencies that the description lists.
 const NAMED_FREQUENCIES = 5;
 
 /** @typedef {ReturnType<typeof spectrumGeometry>} SpectrumGeometry */
@@ -28,8 +28,8 @@ export function spectrumGeometry(width) {
 }
 
 /**
- * Returns the largest frequencies of a snapshot, in words.
- * @param {number[]} spectrum norms of the frequencies from 1
+ * Returns a text that lists the frequencies with the largest norms, each with its norm.
+ * @param {number[]} spectrum a snapshot's norms, from frequency 1
  */
 export function largestFrequencies(spectrum) {
   const order = spectrum.map((_, index) => index).sort((a, b) => spectrum[b] - spectrum[a]);

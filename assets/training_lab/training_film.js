@@ -38,7 +38,7 @@ class TrainingFilm extends PaintedComponent {
     changed: () => { if (this.player.playing) this.draw(); else this.look({}); },
   });
   synced = new SyncedState(this, "view", () => ({ ...this.view }));
-  /** @type {string} the selectable heads and events */
+  /** @type {string} JSON of the data from which the lists of heads and events were filled */
   listed = "";
   /** @type {CurvesGeometry | undefined} geometry of the drawn curves */
   geometry;
@@ -74,7 +74,7 @@ class TrainingFilm extends PaintedComponent {
       this.bytes = bytes;
       const film = new Film(await unpack(bytes));
       if (bytes !== this.bytes) return; // Newer data has arrived meanwhile.
-      // The server sends a moment when a link was opened; otherwise the user's own moment stays.
+      // A new request number means that the user opened a link. Only then does the link's view replace the user's.
       if (film.header.asked.number !== this.synced.number) {
         this.player.pause();
         this.synced.take(film.header.asked.number, film.header.asked.view);
@@ -135,7 +135,7 @@ class TrainingFilm extends PaintedComponent {
     this.list();
     this.reflect(index);
     const sides = film.sides(index, view);
-    // A projector has room for one or two maps, and cross-attention comes first.
+    // A projector has room for one or two maps only, so cross-attention, the last kind, is shown first.
     this.maps.show({ sides: lecture ? sides.reverse() : sides, lecture });
     const zoom = this.zoom();
     const geometry = this.geometry = curvesGeometry(this.curves.clientWidth / zoom, lecture);

@@ -1,12 +1,12 @@
-// Shows the cells of two runs. Dragging a cell onto a cell of the other run copies its value there. The page's boxes do
-// the same, so this component needs no keyboard support and is hidden from screen readers.
+// Shows the cells of two runs. Dragging a cell onto a cell of the other run copies the dragged cell's value to that
+// cell. The page's boxes do the same, so this component needs no keyboard support and is hidden from screen readers.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 
 /**
- * The message from the server (pages/ui/patch/two_runs.py). Rows begin with the lowest layer. `partners` are pairs of
- * columns of A and B. If `free`, a cell may be dropped on any column; otherwise only on its partner.
+ * The message from the server (pages/ui/patch/two_runs.py). Rows begin with the lowest layer. `partners` pairs
+ * columns of A with columns of B. If `free`, a cell may be dropped on any column; otherwise only on its partner.
  * @typedef {{
  *   runs: { name: string, text: string, labels: string[] }[], rows: string[], partners: [number, number][], free: boolean,
  *   chosen: { row: number, columns: (number | null)[] },
@@ -64,7 +64,7 @@ class TwoRuns extends Component {
   }
 
   /**
-   * Returns the cell under the pointer. The event's target is always the dragged cell, because the pointer is captured.
+   * Returns the cell under the pointer. The event's target does not tell, because this component captures the pointer.
    * @param {PointerEvent} event
    * @returns {Cell | null}
    */
@@ -77,7 +77,7 @@ class TwoRuns extends Component {
   }
 
   /**
-   * Returns whether a cell may be dropped onto another. That cell must be in the other run and in the same layer.
+   * Returns whether a cell may be dropped onto another cell, which must be in the other run and in the same layer.
    * @param {Cell} from
    * @param {Cell} onto
    */

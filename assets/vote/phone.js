@@ -19,8 +19,8 @@ const own = storedBallot();
 let shown;
 
 /**
- * Returns a random name for the ballots of this browser, and its last ballot. The name is stored, so that a reload does
- * not create a second voter.
+ * Returns the random name under which this browser votes, and its last ballot. The name is stored, so that a reload
+ * does not create a second voter.
  * @returns {{ voter: string, vote?: number, choice?: number }}
  */
 function storedBallot() {
@@ -56,7 +56,7 @@ async function send(choice) {
   Object.assign(own, { vote, choice });
   try {
     localStorage.setItem(STORE, JSON.stringify(own));
-  } catch { /* as above */ }
+  } catch { /* The ballot is then kept in memory. */ }
   draw();
 }
 
@@ -112,7 +112,7 @@ async function follow() {
       const same = state.stage === shown?.stage;
       shown = state;
       if (!same) draw();
-      // A server that cannot hold more waiting requests answers at once.
+      // A server that cannot hold more waiting requests answers at once, so the next request must wait here.
       else await pause(RETRY_DELAY);
     } catch {
       say("No connection. Trying again …");

@@ -20,7 +20,7 @@ ELLIPSIS = "…"
 
 
 def head_name(number: int, heads: int) -> str:
-    """Return a head's name as layer.head, both counted from 1; empty for -1.
+    """Return a head's name as layer.head, both counted from 1; "" for a negative `number`.
 
     Args:
         number: index of the head among all heads, as in `head_distances`.

@@ -15,7 +15,7 @@ def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tupl
         AttentionError: `trace` is not a trace, or the kind, layer, head or choice does not exist.
     """
     if not isinstance(trace, Trace):
-        raise AttentionError("This is not a trace: make one with Trace.from_attention, or give show arrays and tokens.")
+        raise AttentionError("This is not a trace: make one with Trace.from_attention, or pass show arrays and tokens.")
     kind = kind or trace.kinds[-1]
     if kind not in trace.kinds:
         raise AttentionError(f"There is no {kind} attention: the trace has {', '.join(trace.kinds)}.")
@@ -25,14 +25,17 @@ def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tupl
     choice = {**CHOICE, **{name: value for name, value in choice.items() if value is not None}}
     for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
         if not -1 <= choice[name] < count:
-            raise AttentionError(f"There is no {name} {choice[name]}: the {kind} attention has {count}, from 0.")
+            raise AttentionError(f"There is no {name} {choice[name]}: the {kind} attention has {count}; count from 0.")
     if choice["layer"] + choice["head"] > -2:
         choice |= {name: max(choice[name], 0) for name in ("layer", "head")}
     return kind, choice
 
 
 def messages_of(trace: Trace, kind: Kind, choice: dict[str, Any]) -> dict[Kind, bytes]:
-    """Return the browser's message for each attention kind; a layer, head or pins in `choice` apply to `kind` only."""
+    """Return the browser's message for each attention kind.
+
+    The layer, heads and pins in `choice` apply only to `kind`.
+    """
     head = {"layer": -1, "head": -1, "rows": (), "columns": (), "heads": ()}
     return {
         each: browser_payload(trace, head_metrics(trace, each, None), choice if each == kind else {**choice, **head})

@@ -17,8 +17,8 @@ from transformer.analysis.heads.names import head_names
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.trace import Kind, Trace
 
-# Maximum number of doublings. If start and end symbols are hidden, the browser scales the other weights in a row up to
-# a sum of 1. Small weights would lose decimal places, so they are doubled repeatedly before they are sent.
+# Maximum number of doublings. If start and end symbols are hidden, the browser scales up the other weights in a row so
+# that they sum to 1. Small weights would lose decimal places, so they are doubled repeatedly before they are sent.
 MAX_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 # All arrangements of a map as (words, special): words or tokens, with or without special tokens.
@@ -40,7 +40,7 @@ CHOICE: Mapping[str, Any] = MappingProxyType(
         "columns": (),
     }
 )
-# Names of heads, by 0-based layer and head.
+# Additional names of heads, by 0-based layer and head.
 AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
 
@@ -67,7 +67,7 @@ def payload(
         trace: trace of a model run.
         kind: attention kind to encode.
         header: other data that the browser needs.
-        arrangements: arrangements that the user can choose.
+        arrangements: arrangements that the user can choose from.
     """
     weights, mask = trace.attention(kind), trace.mask(kind)
     layers, heads, queries, keys = weights.shape
@@ -163,8 +163,8 @@ def sentence_id(trace: Trace) -> str:
 
 
 def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
-    """Return a metric's values for all heads, and the value at which a bar is full. Where the metric does not apply,
-    the value is None.
+    """Return a metric's values for all heads, and the value at which a bar is full. If the metric does not apply to a
+    head, the head's value is None.
     """
     finite = values[~np.isnan(values)]
     return {

@@ -27,7 +27,7 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
     """Return a head's attention map as an SVG document.
 
     Args:
-        trace, kind: trace, and attention kind to draw.
+        trace, kind: trace and attention kind to draw.
         choice: values for "layer", "head", "words" and "hide", as in `attention_atlas.browser.payload.CHOICE`.
     """
     view = view_of(trace, kind, words=choice["words"], special=not choice["hide"])

@@ -2,7 +2,7 @@
 
 A browser could import the modules one by one. The first page would then fetch 52 files instead of 7 and appear half a
 second later. Joined modules share one scope, so each name must be defined only once and imported without renaming;
-tests/javascript checks this. A module's style sheet has the module's name and is included too.
+tests/javascript checks this. `style` joins the style sheets, which have the names of their modules.
 """
 
 import json
@@ -22,7 +22,7 @@ GLOSSARY_PLACEHOLDER = "GLOSSARY = {};"
 
 
 def script(entry: str) -> str:
-    """Return a module and all its imports as one JavaScript module, with the entry module's default export."""
+    """Return an entry module and all its imports as one module, with only the entry module's default export."""
     *imported, last = modules(entry)
     joined = "\n".join([*(DEFAULT.sub("", _strip(module)) for module in imported), _strip(last)])
     if GLOSSARY_PLACEHOLDER not in joined:
@@ -32,7 +32,7 @@ def script(entry: str) -> str:
 
 
 def style(entry: str) -> str:
-    """Return the style sheets of a module and all its imports as one style sheet."""
+    """Return the style sheets of an entry module and all its imports as one style sheet."""
     sheets = [module.with_suffix(".css") for module in modules(entry)]
     return "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.exists())
 

@@ -11,7 +11,8 @@ BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 # Unicode's isolate marks. The first strong letter inside decides the direction of the enclosed text, independently of
 # the text around it.
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
-# Invisible characters that can reverse the text after them: embeddings, overrides, and isolates until they are closed.
+# Invisible characters that set the direction of the text after them until they are closed: isolates, embeddings and
+# overrides. The second set also contains the characters that close them.
 ISOLATES = frozenset("\u2066\u2067\u2068")
 BIDI_CONTROLS = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
 REPLACEMENT = "\ufffd"
@@ -19,14 +20,14 @@ RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 
 def isolate(text: str) -> str:
-    """Return text for use within a sentence, isolated so that right-to-left text does not reorder the sentence."""
+    """Return text for use within a sentence; text with right-to-left letters is isolated so as not to reorder it."""
     label = displayable(text)
     backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in label)
     return f"{ISOLATE}{label}{END_OF_ISOLATE}" if backwards else label
 
 
 def displayable(text: str) -> str:
-    """Return text of the same length for display; characters that would reverse neighbouring text become U+FFFD.
+    """Return text of the same length for display; characters that could reverse neighbouring text become U+FFFD.
 
     An isolate that is closed within the text is kept, because it cannot reverse the text outside. `isolate` adds such
     isolates.
@@ -49,7 +50,7 @@ def displayable(text: str) -> str:
 def token_label(token: Token, text: str) -> str:
     """Return a token's label, based on `label_parts`; white space is visible, and special tokens have names.
 
-    Bytes and unknown tokens are labelled with the text that they represent.
+    Byte tokens and unknown tokens are labelled with the text that they represent.
 
     Args:
         token: token to label.
@@ -70,7 +71,7 @@ def entry_label(vocabulary: TextVocabulary, token: int) -> str:
 
 
 def group_label(tokens: Sequence[Token], text: str, *, words: bool) -> str:
-    """Return the label of a token or, with `words`, the characters of `text` that the tokens cover."""
+    """Return the label of a group's only token or, with `words`, the characters of `text` that the group covers."""
     if not words or tokens[0].span is None:
         return token_label(tokens[0], text)
     spans = [token.span for token in tokens if token.span is not None]
