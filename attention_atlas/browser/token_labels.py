@@ -11,8 +11,8 @@ BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 # Unicode's isolate marks. The first strong letter inside decides the direction of the enclosed text, independently of
 # the text around it.
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
-# Invisible characters that set the direction of the text after them until they are closed: isolates, embeddings and
-# overrides. The second set also contains the characters that close them.
+# Invisible characters that set the direction of the text after them. BIDI_CONTROLS contains isolates, embeddings,
+# overrides, and the characters that close these.
 ISOLATES = frozenset("\u2066\u2067\u2068")
 BIDI_CONTROLS = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
 REPLACEMENT = "\ufffd"
