@@ -28,8 +28,8 @@ MAX_PROCESSES = 256
 # CONNECTIONS: number of open connections per process.
 BACKLOG = 512
 CONNECTIONS = 10_240
-# In seconds: time limits for a process to start listening and then to answer, and for a process to exit; and the pause
-# before a restart, which doubles, up to its maximum, each time the process does not start.
+# Time limits in seconds. A process has START_TIMEOUT to start listening, and again to answer. RESTART_PAUSE is
+# the pause before a restart; the pause doubles, up to its maximum, each time the process does not start.
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 RESTART_PAUSE, MAX_RESTART_PAUSE = 1.0, 60.0

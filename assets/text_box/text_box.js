@@ -1,5 +1,5 @@
-// A box for one line of text, and its button. Text that was typed but not sent is kept in the browser tab when the user
-// opens another page or reloads, and when the server restarts.
+// A box for one line of text, and its button. Typed text that was not sent is kept in the browser tab when the user opens
+// another page or reloads, and when the server restarts.
 
 // Imported for its style sheet.
 import "../shared/controls.js";
