@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from transformer.files.paths import APP
 
-# If this environment variable is set, the app answers no request until the first pages have been computed.
+# If this environment variable is set, the app answers no request until its first pages have been rendered.
 WARM_UP_VARIABLE = "ATTENTION_ATLAS_ANSWERS_WHEN_WARM"
 
 

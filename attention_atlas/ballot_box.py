@@ -68,7 +68,7 @@ class BallotBox:
         if self.status != "open" or vote != self.vote:
             raise VoteError(409, "This vote is closed.")
         if not 0 <= choice < len(self.choices):
-            raise VoteError(400, "There is no such choice.")
+            raise VoteError(400, "This choice does not exist.")
         if voter not in self.ballots and len(self.ballots) >= MAX_BALLOTS:
             raise VoteError(503, "This vote has too many voters.")
         self.ballots[voter] = choice

@@ -114,7 +114,7 @@ def check_packages(names: Sequence[str], extra: str) -> None:
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise SystemExit(
-            f"error: {sys.executable} has no {', '.join(missing)}. In an installation, run "
+            f"error: {sys.executable} has no {', '.join(missing)}. If the app is installed, run "
             f"`pip install 'attention-atlas[{extra}]'`; in the folder of app.py, `pip install -r requirements.txt`"
         )
 

@@ -78,7 +78,7 @@ TEMPLATE = template(
     ENTRY,
     """<h1></h1>
 <details><summary>The whole text</summary><p></p></details>
-<p>Made with Attention Atlas. Each row attends to the columns and sums to 1. Press ? for the keys.</p>""",
+<p>Made with Attention Atlas. Each row attends to the columns and sums to 1. Press ? for the keyboard shortcuts.</p>""",
 )
 
 

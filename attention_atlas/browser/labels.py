@@ -74,7 +74,7 @@ def column_labels(axes: Axes) -> list[str]:
 
 
 def titles(words: bool, rows: Sequence[Token] = (), columns: Sequence[Token] = ()) -> tuple[str, str]:
-    """Return the titles of the row axis and the column axis; for sound, columns are seconds."""
+    """Return the titles of the row axis and the column axis; an axis of sound frames is in seconds."""
     size = "word" if words else "token"
     of_rows, of_columns = (SECONDS_TITLE if side and side[0].role == "frame" else size for side in (rows, columns))
     return ROW_TITLE.format(of_rows), COLUMN_TITLE.format(of_columns)

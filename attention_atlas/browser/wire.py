@@ -43,7 +43,7 @@ def unframe(message: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def with_fields(message: bytes, **more: Any) -> bytes:
-    """Return a message with additional fields in the header, which must not be empty."""
+    """Add fields to a message's header and return the message; neither `more` nor the header may be empty."""
     length = int.from_bytes(message[:LENGTH_BYTES], "little")
     added = json.dumps(more, allow_nan=False).encode("ascii")[1:-1] + b", "
     return (length + len(added)).to_bytes(LENGTH_BYTES, "little") + b"{" + added + message[LENGTH_BYTES + 1 :]
