@@ -1,4 +1,4 @@
-// Shows alternatives: the candidates of a step, which the user can take or ban, a box for typing another token, and the
+// Shows alternatives: a step's candidates with buttons to take or ban them, a box for typing another token, and the
 // visited translations.
 
 import { keepingFocus } from "../shared/controls.js";
@@ -67,8 +67,8 @@ export function candidates({ take, ban, type }) {
 }
 
 /**
- * Returns the list of visited translations, the first one on top. In the others, the part that differs from the first
- * is marked. The forced and the banned tokens are below the list.
+ * Returns the visited translations as a list, the first one on top, with the forced and the banned tokens below the
+ * list. In all other translations, the part that differs from the first one is marked.
  * @param {{
  *   follow: (params: Decoded, parts: number | null) => void, readElsewhere: () => void, release: () => void,
  *   allow: (token: number) => void,
@@ -77,7 +77,7 @@ export function candidates({ take, ban, type }) {
 export function translations({ follow, readElsewhere, release, allow }) {
   const title = element("h4");
   const elsewhere = element("button", { type: "button", onclick: readElsewhere,
-    title: "All other pages then use this translation, for example Masked attention and Cross attention" },
+    title: "All other pages, for example Masked attention and Cross attention, then use this translation" },
   "Use this translation on all pages");
   const head = element("div", { class: "translations-head" }, title, elsewhere);
   const list = element("ol", { class: "translations", "aria-label": "Translations tried" });
@@ -100,7 +100,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
       ...(read ? [element("span", { class: "read" }, " · on the other pages")] : []))));
   }
 
-  // The shown translation may be below the visible part of the list.
+  // Scrolls the list until the current translation is visible.
   function reveal() {
     const shown = list.querySelector("[aria-pressed=true]");
     if (!shown) return;
@@ -110,7 +110,8 @@ export function translations({ follow, readElsewhere, release, allow }) {
   }
 
   /**
-   * @type {(busy: boolean) => void} disables the button for other pages while the server computes another translation
+   * Disables "Use this translation on all pages" while the server computes another translation.
+   * @type {(busy: boolean) => void}
    */
   const wait = (busy) => { elsewhere.disabled = busy; };
 
@@ -127,7 +128,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
       const tokens = beginning.count === 1 ? "first token" : `first ${beginning.count} tokens`;
       forcedWords.replaceChildren(...(beginning.given
         ? ["Forced from beginning to end: this translation was given, and the model only reads it."]
-        : [`Forced, whatever the method: ${all ? "all of it" : `the ${tokens}`}, `, element("b", {}, quote(beginning.text)), "."]));
+        : [`Forced, whatever the method: ${all ? "all tokens" : `the ${tokens}`}, `, element("b", {}, quote(beginning.text)), "."]));
     }
     banned.hidden = !suppressed.length;
     banned.replaceChildren("Banned: ", ...suppressed.flatMap(([token, label]) => [element("button", {

@@ -1,4 +1,4 @@
-// Draws the Transformer, whose boxes are links to pages. On the first page, the drawing is large and contains three
+// Draws the Transformer as boxes that are links to pages. On the first page, the drawing is large and contains three
 // attention maps. The user's sentence and its translation are above it, and the path of a chosen word lights up. On the
 // page Inside a layer, the boxes are the parts of the model that the page explains.
 
@@ -16,7 +16,10 @@ import { before, placesOf } from "./story_links.js";
 /** @import { DrawingMessage } from "./large_drawing.js" */
 /** @import { SideName, Word } from "./story_links.js" */
 
-/** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
+/**
+ * The current part, and the first stage of each part.
+ * @typedef {{ here: string, stages: Record<string, string> }} PartsMessage
+ */
 
 // Parts of the model, stacked as in the paper. Each has a name, a label, and its position (x, y).
 const PARTS_WIDTH = 330;
@@ -43,7 +46,7 @@ const PARTS_OF_ONE_STACK = [
 ];
 
 /**
- * Returns the small drawing, whose boxes are the parts of the model.
+ * Returns the shapes of the small drawing: a box for each part of the model, and arrows.
  * @param {PartsMessage} data
  */
 function partsDrawing({ stages }) {
@@ -67,7 +70,7 @@ function partsDrawing({ stages }) {
 class Diagram extends Component {
   /** @type {DrawingMessage | PartsMessage | undefined} */
   data;
-  /** @type {string} the data of the current drawing */
+  /** @type {string} the data of the current drawing, as JSON */
   message;
   /** @type {Word} the word that the user has chosen */
   params = FIRST_WORD;
@@ -115,7 +118,7 @@ class Diagram extends Component {
   draw() {
     const { data } = this;
     if (!data) return;
-    // A hidden drawing in lecture mode has no width.
+    // In lecture mode, the drawing may be hidden; its width is then 0.
     const room = this.root.clientWidth || MIN_WIDTH;
     const places = room < MIN_WIDTH ? STACKED : SIDE_BY_SIDE;
     // The drawing is not redrawn for another theme. Its colours follow the theme anyway, and redrawing would lose the
@@ -147,7 +150,8 @@ class Diagram extends Component {
   }
 
   /**
-   * Lights up the path of a chosen word through the drawing, and sends the word to the small maps.
+   * Lights up the path of a chosen word through the drawing, and sends the word to the three small maps
+   * of the first page.
    * @param {Word | null} word
    */
   lead(word) {

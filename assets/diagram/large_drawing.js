@@ -18,8 +18,8 @@ import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
  */
 
 // The large drawing has a column for the encoder and one for the decoder, both read from the bottom up. The columns are
-// side by side or, on a phone, stacked with the decoder on top. `down` is how much lower the encoder is drawn when
-// stacked. `aside` is the x position of the path from the encoder to the decoder's cross-attention: between the
+// side by side or, on a phone, stacked with the decoder on top. `down` is how much lower the encoder is drawn in the
+// stacked drawing. `aside` is the x position of the path from the encoder to the decoder's cross-attention: between the
 // columns, or to the right of both.
 const COLUMN = 360;
 const ENCODER_LEFT = 40;
@@ -28,22 +28,22 @@ const ENCODER_LEFT = 40;
 export const SIDE_BY_SIDE = { width: 940, height: 530, decoderLeft: 540, down: 0, aside: 470, longest: 440 };
 /** @type {Places} */
 export const STACKED = { width: 440, height: 880, decoderLeft: ENCODER_LEFT, down: 350, aside: 424, longest: 400 };
-// The bottom of the frame around a layer, and the room that a sub-layer needs above its own height. That room is for
-// the norm and for the addition of the residual connection.
+// The bottom of the frame around a layer, and the room that a sub-layer needs in addition to its box, for the norm and
+// the addition of the residual connection.
 const BOTTOM = 436;
 const LAYER_MARGIN = 48;
 const BAR = 28;
-// In CSS pixels; with less room the columns are stacked.
+// If the width is smaller, in CSS pixels, the columns are stacked.
 export const MIN_WIDTH = 620;
 const MAP = 64;
 const ATTENTION = 76;
-// Label in front of the tokens that the decoder has read.
+// Label in front of the text that the decoder reads.
 export const PREFIX_LABEL = "written so far: ";
-// The font size in lecture mode: twenty points on a screen of 1024 pixels.
+// The font size in lecture mode: twenty points on a screen that is 1024 pixels wide.
 const LECTURE_FONT_SIZE = 25.6;
 
 /**
- * Returns an attention box, with the map of a real head and the head's name.
+ * Returns the box of an attention sub-layer, with the map and the name of one of its heads.
  * @param {string} page
  * @param {number} left
  * @param {number} top
@@ -81,7 +81,7 @@ function barBox(page, name, left, top, height, label) {
 }
 
 /**
- * Returns a drawing of a sentence on one line, shortened if it is too long.
+ * Returns a sentence as one line of text, shortened if it is wider than `longest`.
  * @param {string} string
  * @param {number} left
  * @param {number} top
@@ -100,7 +100,7 @@ function sentenceLine(string, left, top, style, size, longest, side = "") {
 }
 
 /**
- * Returns the drawing of a layer norm. It is empty in lecture mode, where the label would be too small to read.
+ * Returns the shapes of a layer norm. In lecture mode there are none, because the label would be too small to read.
  * @param {number} middle
  * @param {number} y
  * @param {boolean} large
@@ -111,7 +111,7 @@ function normPill(middle, y, large) {
 }
 
 /**
- * Returns the drawing of a layer: its sub-layers from the bottom up, each with its residual connection. A norm precedes
+ * Returns the shapes of a layer: its sub-layers from the bottom up, each with its residual connection. A norm precedes
  * each sub-layer or, in post-norm models, follows each addition. A pre-norm stack also ends with a norm. Norms are
  * drawn last, over the arrows.
  * @param {number} left
@@ -207,7 +207,7 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
     way(arrow([middle.decoder, next], [middle.decoder, next - 11])),
     barBox("decoding", "Decoding step by step", decoderLeft, next, BAR, words.next),
     again(barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in)),
-    // In lecture mode, both sentences are above the drawing.
+    // In lecture mode, the larger heading leaves no room for this line. The translation is also above the drawing.
     ...(large ? [] : [sentenceLine(target, decoderLeft, next - 17, "title", size, longest, "target")]),
     sentenceLine(words.far + isolatedIfMirrored(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest, "before"),
   ];

@@ -5,7 +5,7 @@ import { svgElement } from "../shared/element.js";
 /**
  * Returns a box that is a link.
  * @param {string} page name of the page that the box opens
- * @param {string} name text of the link
+ * @param {string} name tooltip and accessible name of the link
  * @param {{ x: number, y: number, width: number, height: number }} place
  * @param {Node[]} inside
  */

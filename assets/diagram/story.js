@@ -1,5 +1,5 @@
-// Shows a sentence and its translation. Choosing a word shows the links that stand out most among all heads of all kinds
-// of attention.
+// Shows a sentence and its translation. Choosing a word shows which of its links stand out most, among all heads of all
+// kinds of attention.
 
 import { ARROWS, clamped } from "../shared/controls.js";
 import { directionOf, quote } from "../shared/direction.js";
@@ -12,10 +12,10 @@ import { addressOf, explanationOf, KINDS, linkSentence, linksFrom, percent } fro
 
 /** @type {SideName[]} */
 const SIDES = ["source", "target"];
-/** @type {Word} means the word that is chosen when the page opens */
+/** @type {Word} stands for the word that is chosen when the page opens */
 export const FIRST_WORD = { side: "source", at: -1 };
 const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
-const MEASURED = "Links that are usual for a head, such as always looking at the neighbour, are left out, so larger shares may be missing. ";
+const MEASURED = "Links that are usual for a head, such as those to the neighbouring word, are left out, so larger shares may be missing. ";
 
 export class Story {
   /** @type {StoryMessage} */
@@ -65,7 +65,7 @@ export class Story {
   }
 
   /**
-   * Chooses the word given in the URL. If that word does not exist, chooses the word with which the page opens.
+   * Chooses the given word. If the sentence has no such word, chooses the word with which the page opens.
    * @param {Word} word
    */
   choose(word) {
@@ -77,7 +77,7 @@ export class Story {
   }
 
   /**
-   * Returns the words of a sentence as a list for keyboard and pointer.
+   * Returns the words of a sentence as a list box for the keyboard and the pointer.
    * @param {SideName} side
    */
   listOf(side) {
@@ -86,7 +86,7 @@ export class Story {
       class: "words", role: "listbox", tabindex: 0, dir: directionOf(words.join(" ")),
       "aria-label": `${language} words: arrow keys choose one`,
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.press(side, event),
-      // A tap also sets the focus, and chooses a word by itself.
+      // A tap also moves the focus here, but `onclick` chooses the word.
       onfocus: () => { if (this.word?.side !== side && this.lists[side].matches(":focus-visible")) this.keep({ side, at: 0 }); },
       onclick: (/** @type {MouseEvent} */ event) => { if (words.length) this.keep({ side, at: this.nearest(side, event) }); },
     }, ...words.map((word, at) => element("span", {
@@ -96,7 +96,8 @@ export class Story {
   }
 
   /**
-   * Returns the word that is nearest to a click, which may be beside the words. Punctuation must be hit exactly.
+   * Returns the index of the word nearest to a click, which may be between words. A punctuation mark counts only if the
+   * click is on it.
    * @param {SideName} side
    * @param {{ clientX: number, clientY: number }} place
    */
@@ -138,7 +139,7 @@ export class Story {
   }
 
   /**
-   * Shows the links of a word, which may only be under the pointer.
+   * Shows the links of a word, whether it is chosen or only under the pointer.
    * @param {Word | null} word
    */
   select(word) {
@@ -155,14 +156,14 @@ export class Story {
   }
 
   /**
-   * Returns whether all links from a word are shown. Another word under the pointer shows only its first ones.
+   * Returns whether all links from a word are shown. Only the chosen word can show more than its first ones.
    * @param {Word} word
    */
   showsAll({ side, at }) {
     return this.all && this.kept?.side === side && this.kept.at === at;
   }
 
-  // Shows all links from the chosen word. The button disappears, so the focus moves to the first link.
+  // Shows all links from the chosen word. The clicked button disappears, so the focus moves to the first link.
   showAll() {
     this.all = true;
     this.select(this.kept);
@@ -209,7 +210,7 @@ export class Story {
     this.stopAt(this.listed()[0]);
   }
 
-  /** @returns {HTMLElement[]} the listed links; the Tab key stops at only one of them */
+  /** @returns {HTMLElement[]} the listed links and the button for more; the Tab key stops at only one of them */
   listed() {
     return [...this.panel.querySelectorAll("ol a, .further")].filter((link) => link instanceof HTMLElement);
   }
@@ -236,7 +237,8 @@ export class Story {
   }
 
   /**
-   * Returns a button that shows the further links, and a note on why the listed shares do not add up to 100%.
+   * Returns a note on why the listed shares do not add up to 100%. If there are more links, a button in front of the
+   * note shows them.
    * @param {Word} word
    */
   noteOnLooks(word) {
@@ -247,7 +249,7 @@ export class Story {
       "There is no single answer: each head looks for something different. Within one head, a row adds up to 100%.");
   }
 
-  // Explains the colours of the lines, and why some are dotted.
+  // Returns a legend for the colours and the widths of the lines.
   legend() {
     const kinds = [...new Set(this.shown().map(({ link: [kind] }) => kind))];
     return element("p", { class: "measured legend" }, "Lines: ",
@@ -255,7 +257,7 @@ export class Story {
       "attention. The wider, the more.");
   }
 
-  // Draws a line for each link: above the source words, below the target words, or between the two.
+  // Draws a line for each link: above the source words, below the target words, or between the sentences.
   drawLines() {
     const { stage } = this;
     this.lines.setAttribute("viewBox", `0 0 ${stage.clientWidth} ${stage.clientHeight}`);
@@ -268,7 +270,7 @@ export class Story {
       const bend = kind === "cross" ? (endY - startY) / 2 : (up ? -1 : 1) * (16 + 44 * far / (far + 200));
       const path = `M${from.middle} ${startY}C${from.middle} ${startY + bend} ${to.middle} ${endY + (kind === "cross" ? -bend : bend)} `
         + `${to.middle} ${endY}`;
-      // The share is written at the linked word, because all lines meet at the chosen word.
+      // The share is written at the line's other end, because all lines meet at the shown word.
       const place = { x: (looks ? to : from).middle, y: looks ? endY + (kind === "encoder" ? -12 : 12) : startY + (up ? -12 : 12) };
       return [svgElement("path", { class: `${kind}${looks ? "" : " looked"}`, d: path, "stroke-width": 1.5 + 5 * weight }),
         svgElement("text", { ...place, "text-anchor": "middle" }, percent(weight))];
@@ -276,7 +278,7 @@ export class Story {
   }
 
   /**
-   * Returns the position of a word on the page.
+   * Returns the position of a word in `stage`.
    * @param {SideName} side
    * @param {number} at
    */

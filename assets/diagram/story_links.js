@@ -1,13 +1,14 @@
-// The links between the words of two sentences: their texts, and the URL parameters of the pages that show them.
+// The links between words of a sentence and its translation: the text of each link, and the URL parameters of the page
+// that shows it.
 
 import { quote } from "../shared/direction.js";
 
 /**
- * The words of a sentence. Every list has an entry for each word. `words` is its label, and `spoken` says whether it
- * contains a letter or a digit. `rows` and `columns` are the positions of its rows and columns. `alone` says whether it
- * has its own row in a map of words. `looks` and `looked` are the indices of the links from and to the word, those that
- * stand out most first. `across` is the word of the other sentence with the most cross-attention, averaged over all heads;
- * -1 for none.
+ * The words of a sentence. Every list has an entry for each word: `words` its label, `spoken` whether it contains a
+ * letter or a digit, `rows` and `columns` the positions of its tokens in maps of tokens, and `alone` whether it has
+ * its own row in a map of words. `looks` and `looked` contain the indices of the links from and to the word, those that
+ * stand out most first. `across` is the index of the word in the other sentence to which cross-attention links it most,
+ * averaged over all heads; -1 for none.
  * @typedef {{
  *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
  *   looks: number[][], looked: number[][], across: number[],
@@ -33,7 +34,7 @@ export const KINDS = {
 export const percent = (weight) => `${Math.round(100 * weight)}%`;
 
 /**
- * Returns the text of a link: the other word, its share, and its head.
+ * Returns the text of a link: the other word, the share of the attention, and the head.
  * @param {StoryMessage} story
  * @param {Link} link
  * @param {boolean} looks whether the described word is the one that looks
@@ -45,7 +46,7 @@ export function linkSentence(story, [kind, row, column, layer, head, weight], lo
 }
 
 /**
- * Returns the rows and columns of a word in each kind of attention that contains it.
+ * Returns the rows and columns of a word in each kind of attention. Where it has none, the lists are empty.
  * @param {StoryMessage} story
  * @param {Word} word
  * @returns {Record<string, { rows: number[], columns: number[] }>}
@@ -57,8 +58,9 @@ export function placesOf(story, { side, at }) {
 }
 
 /**
- * Returns the URL parameter with which *What mattered* explains a target word, or the target word that belongs to a
- * source word. It is the 1-based position of the target word's first token.
+ * Returns the URL parameter with which *What mattered* explains a target word. For a source word, this is
+ * the target word to which cross-attention links it most. The value is the 1-based position of the target word's first
+ * token.
  * @param {StoryMessage} story
  * @param {Word} word
  * @returns {Record<string, string>}
@@ -92,8 +94,8 @@ export function linksFrom(story, { side, at }, all) {
 }
 
 /**
- * Returns the URL parameters of a link: its head, with its row marked. They show tokens instead of words if the word's
- * row would include another word.
+ * Returns the URL parameters of a link: its head, with its row marked. The page shows tokens instead of words if the
+ * row of the looking word would include another word.
  * @param {StoryMessage} story
  * @param {Link} link
  * @returns {Record<string, string>}

@@ -1,4 +1,4 @@
-// Encodes bytes as text, and decodes them.
+// Encodes bytes as base64 text, and decodes such text.
 
 /**
  * Returns bytes as base64.

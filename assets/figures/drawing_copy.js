@@ -1,5 +1,5 @@
-// Copies a drawing for use outside its page. The copy looks the same and has only the elements and attributes named
-// here.
+// Copies a drawing for use outside its page. The copy looks the same and has only the elements and attributes that this
+// file lists.
 
 import { svgElement } from "../shared/element.js";
 import { drawingContext } from "../shared/ruler.js";
@@ -25,7 +25,7 @@ const INHERITED = {
 const NOT_INHERITED = { "opacity": "1", "stop-color": "rgb(0, 0, 0)", "stop-opacity": "1" };
 const STYLES = Object.entries({ ...INHERITED, ...NOT_INHERITED });
 const COLOURS = { "fill": "fill-opacity", "stroke": "stroke-opacity", "stop-color": "stop-opacity" };
-// Factor by which a map of few pixels is enlarged.
+// Image pixels per unit of length of the drawing, for maps that are saved as images.
 const MAP_DENSITY = 4;
 // A map with more cells is painted on a canvas (pages/ui/charts/matrix.py), and saved as an image within the drawing.
 const MAX_SHAPES = 2_000;
@@ -33,8 +33,8 @@ const MAX_SHAPES = 2_000;
 const POINTER_LAYERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
 
 /**
- * Returns a copy that looks the same outside its page. The copy has attributes instead of style sheets and classes, and
- * only what ELEMENTS and ATTRIBUTES allow.
+ * Returns a copy of a drawing that looks the same without its page. Attributes replace the style sheets and classes.
+ * Elements and other attributes are copied only if ELEMENTS and ATTRIBUTES contain them.
  * @param {SVGSVGElement} drawing
  * @param {Map<string, string>} recoloured
  */
@@ -69,7 +69,7 @@ export function standalone(drawing, recoloured) {
       if (key in INHERITED) passedOn[key] = value;
       setStyle(copy, key, value, recoloured);
     }
-    // The background of Plotly's paper, and of its axes.
+    // These rectangles are the backgrounds of a Plotly figure and of its axes.
     if (original.matches(".main-svg > rect:first-child, .bglayer .bg")) copy.setAttribute("data-backdrop", "");
     for (const child of original.childNodes) {
       if (child instanceof Element) copy.append(...[copyOf(child, passedOn)].filter((each) => each !== null));
@@ -83,7 +83,7 @@ export function standalone(drawing, recoloured) {
 }
 
 /**
- * Writes a style property as an attribute, with its opacity as a separate attribute.
+ * Writes a style property as an attribute. The opacity of a colour becomes a separate attribute.
  * @param {Element} copy
  * @param {string} key
  * @param {string} value the computed value
@@ -124,7 +124,7 @@ function opaque(value) {
 }
 
 /**
- * Replaces thousands of cells with one lossless image. A file with that many shapes would be slow to open.
+ * Returns thousands of cells as one lossless image. A file with that many shapes would be slow to open.
  * @param {SVGGElement} cells
  * @param {Map<string, string>} recoloured
  */
@@ -148,7 +148,7 @@ function imageOfCells(cells, recoloured) {
 }
 
 /**
- * Enlarges a map of few pixels, because many programs would blur it.
+ * Returns an enlarged copy of a map with few pixels. Many programs would blur the original.
  * @param {SVGImageElement} image
  */
 function enlarged(image) {

@@ -13,7 +13,7 @@ class Exporter {
   /** @type {Server} */
   server;
 
-  /** @param {{ colours: [string, string][] }} message light colour for each dark one */
+  /** @param {{ colours: [string, string][] }} message the light colour for each dark one */
   show({ colours }) {
     const light = new Map(colours);
     page.saveFigure = async (place, format, { file, title, sentence, experiment }, options) => {

@@ -17,7 +17,7 @@ const CHECK_INTERVAL = 120;
 const STROKE = 2;
 
 /**
- * A component's own figure: an element that draws itself at a given width. Null means the width on the screen.
+ * A component's own figure: an element that draws itself. A null width or theme means the one on the screen.
  * @typedef {HTMLElement & { picture?: (width: number | null, theme: Theme | null) => Promise<Picture> | Picture }} OwnFigure
  */
 
@@ -54,8 +54,8 @@ export async function withPicture(place, name, options, light, take) {
 const isDark = (place) => themeOf(hostOf(place) ?? place).background !== LIGHT_THEME["--st-background-color"];
 
 /**
- * Runs `act` while one of our drawings has the colours of the light theme. Such drawings refer to theme colours by
- * name.
+ * Runs `act`. If `light` is true, one of our drawings has the light theme's colours meanwhile. Our drawings refer to
+ * theme colours by name.
  * @template Result
  * @param {SVGSVGElement} drawing
  * @param {boolean} light
@@ -83,7 +83,7 @@ function hostOf(place) {
 }
 
 /**
- * Returns the figure with this name that a component has registered, or null.
+ * Returns a component's own figure that has this name or no name; null if there is none.
  * @param {HTMLElement} place
  * @param {string} name
  * @returns {OwnFigure | SVGSVGElement | null}
@@ -128,7 +128,7 @@ async function laidOut(place, width, act) {
 }
 
 /**
- * Waits until the figure has its new width and no longer changes.
+ * Waits until the figure has its new width and no longer changes, but at most LAYOUT_TIMEOUT.
  * @param {HTMLElement} place
  * @param {number} width
  */

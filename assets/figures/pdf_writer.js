@@ -17,7 +17,7 @@ const TEXT_FONT = "Source Sans 3";
 const OTHER_FONT = "DejaVu Sans";
 const POINTS_PER_PIXEL = 0.75;
 const POINTS_PER_MM = 72 / 25.4;
-// Text that neither font can write becomes an image with this many pixels per CSS pixel.
+// Text that cannot be written in these fonts becomes an image with this many pixels per CSS pixel.
 const TEXT_DENSITY = 6;
 
 /** @typedef {{ family: string, weight: string, data: string }} EmbeddedFont */
@@ -35,7 +35,7 @@ class PdfWriter {
     const fonts = await Promise.all(/** @type {{ family: string, weight: string, size: number }[]} */ (header.fonts).map(
       async ({ family, weight, size }) => {
         const file = bytes.slice(start, start += size);
-        // Text that svg2pdf.js measures on the page must be as wide as the text it writes.
+        // svg2pdf.js measures text on the page, where it must be as wide as in the PDF.
         document.fonts.add(await new FontFace(family, file, { weight }).load());
         return { family, weight, data: await base64(file) };
       }));
@@ -87,8 +87,8 @@ async function pdfOf(root, title, fonts) {
 }
 
 /**
- * Assigns every letter a font that contains it. Text with a letter that is in neither font becomes an image drawn by
- * the browser.
+ * Assigns every letter a font that contains it. Right-to-left text, and text with a letter that is in neither font,
+ * becomes an image drawn by the browser.
  * @param {SVGTextElement} text
  * @param {Map<string, Record<number, number>>} letters code points of each font
  */

@@ -1,4 +1,4 @@
-// Saves a picture as a file, without the server.
+// Saves a picture as a file that the browser writes.
 
 import { element } from "../shared/element.js";
 import { page } from "../shared/page.js";
@@ -9,7 +9,7 @@ import { svgFile } from "./svg_file.js";
 
 /**
  * Saves a picture with its caption in the chosen format.
- * @param {string} format one of PICTURES
+ * @param {string} format one of PICTURES (save_menu.js)
  * @param {string} name of the file, without its extension
  * @param {Picture} picture
  * @param {Caption} caption

@@ -23,14 +23,14 @@ export async function pngFile(picture, caption, options, density) {
   } else {
     drawWithCaption(picture, caption, options, (width, height) => new CanvasSurface(canvas, width, height, density));
   }
-  // Encodes synchronously. `toBlob` would wait until the browser is idle, in Chromium up to seven seconds.
+  // `toDataURL` encodes at once. `toBlob` would wait until the browser is idle, up to seven seconds in Chromium.
   const png = canvas.toDataURL().split(",")[1];
   if (!png) throw new Error(`A picture of ${canvas.width} x ${canvas.height} pixels is too large: save it as SVG.`);
   return caption.experiment ? withText(fromBase64(png), `Comment\0${caption.experiment}`) : fromBase64(png);
 }
 
 /**
- * Returns the picture with an additional tEXt chunk. The text begins with its keyword (PNG specification).
+ * Returns a PNG file with an additional tEXt chunk. `text` begins with a keyword and a null byte (PNG specification).
  * @param {Uint8Array} png
  * @param {string} text ASCII
  */
@@ -108,7 +108,8 @@ async function imageOf(svg) {
 }
 
 /**
- * Returns a function that paints a text element. The element must be on the page when this function is called.
+ * Returns a function that paints a text element. The element must be on the page when `textPainter` is
+ * called, but not when the picture is painted.
  * @param {SVGTextElement} text
  * @param {number} density
  * @returns {(context: CanvasRenderingContext2D) => void}

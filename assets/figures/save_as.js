@@ -36,7 +36,7 @@ class SaveAs extends Component {
   }
 
   /**
-   * Saves the figure above this menu.
+   * Saves the figure above this menu, or the experiment that belongs to it.
    * @param {string} format
    * @param {SaveOptions} options
    */

@@ -9,7 +9,7 @@ const WIDTHS = [["", "as on the screen"], ["one", "one column (77 mm)"], ["two",
 const COPY_LINK = "Copy link";
 
 /**
- * The options for saving a picture; `column` is a key of COLUMNS, or empty for the width on the screen.
+ * The options for saving a picture; `column` is a key of COLUMNS (svg_file.js), or empty for the width on the screen.
  * @typedef {{ column: string, caption: boolean, transparent: boolean, light: boolean }} SaveOptions
  */
 
@@ -20,11 +20,11 @@ const COPY_LINK = "Copy link";
 const chosenOptions = { column: "", caption: true, transparent: false, light: false };
 
 /**
- * Returns the menu. `save` saves a figure and throws an error if it fails.
+ * Returns the menu. `save` saves the figure; if that fails, it throws an error.
  * @param {(format: string, options: SaveOptions) => unknown} save
  * @param {string[]} others formats in addition to PICTURES
  * @param {(format: string) => boolean} can whether a format can be saved now
- * @param {string} label of its button
+ * @param {string} label of the button that opens the menu
  */
 export function saveMenu(save, others = [], can = () => true, label = "Save as") {
   const width = select("Width", WIDTHS, (value) => { chosenOptions.column = value; });
@@ -44,14 +44,14 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
     light.box.checked = chosenOptions.light;
     said.textContent = "";
     offer();
-    // If the data for a format arrive while the menu is open, the menu offers it.
+    // The data for another format may arrive while the menu is open. The menu then offers this format.
     document.addEventListener("attentionexport", offer, { once: true });
   }
 
   function offer() {
     buttons.forEach((button) => {
       const format = button.textContent ?? "";
-      // An HTML file has no server to send the PDF writer, and a link would lead to the file itself.
+      // A page saved as HTML has no server to send the PDF writer, and its link would lead to a file on this computer.
       const served = location.protocol !== "file:" || (format !== "PDF" && format !== COPY_LINK);
       button.hidden = !served || !can(format);
     });

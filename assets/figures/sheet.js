@@ -1,4 +1,4 @@
-// Builds a picture of text and boxes from top to bottom.
+// Builds a picture from texts and boxes, which are added from top to bottom.
 
 import { wrapped } from "../shared/ruler.js";
 import { PICTURE_EDGE } from "../shared/surface.js";
@@ -40,7 +40,7 @@ export class Sheet {
    * Adds boxes in reading order, in as many rows as they need.
    * @param {{ wide: number, draw: (surface: Surface, left: number, top: number) => void }[]} boxes
    * @param {number} high
-   * @param {number} space between them
+   * @param {number} space between boxes, and between rows
    * @param {"ltr" | "rtl"} direction
    */
   row(boxes, high, space, direction) {

@@ -1,5 +1,5 @@
-// The gallery: each exhibit is a head with sentences, whose words are coloured by its attention. Heads and sentences
-// are links.
+// The gallery: each exhibit is a head with sentences, whose words are coloured by the head's attention. Heads and
+// sentences are links.
 
 import { saveable } from "../figures/saveable.js";
 import { onStep } from "../shared/clicker.js";
@@ -35,7 +35,7 @@ class HeadGallery extends Component {
   shades = shadesOf("viridis");
   /** @type {ExhibitCard[]} */
   exhibits = [];
-  // The exhibit that lecture mode shows.
+  // Index of the exhibit that lecture mode shows.
   at = 0;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -69,15 +69,15 @@ class HeadGallery extends Component {
   }
 
   /**
-   * Scrolls as soon as the page is long enough.
+   * Scrolls the page again in each frame, because the page may still grow.
    * @param {number} top
-   * @param {number} frames number of frames to wait
+   * @param {number} frames number of frames in which to scroll
    */
   scrollTo(top, frames) {
     const { page } = this;
     if (!page || !frames) return;
     page.scrollTop = top;
-    // Streamlit scrolls a page to its top when it opens.
+    // Streamlit scrolls to the top when a page opens.
     requestAnimationFrame(() => this.scrollTo(top, frames - 1));
   }
 
@@ -118,7 +118,7 @@ class HeadGallery extends Component {
   /**
    * Returns a link that opens its page within the session.
    * @param {Destination} to
-   * @param {number[]} place sent to the server on a click
+   * @param {number[]} place indices of the exhibit and, if any, of the example; a click sends them to the server
    * @param {(Node | string)[]} inside
    */
   link({ label, href }, place, ...inside) {

@@ -11,7 +11,7 @@ import { textWidth } from "../shared/ruler.js";
 const CARD = { size: 13, line: 18, word: 20, inside: 6, space: 3, gap: 14 };
 
 /**
- * Draws the exhibits below each other.
+ * Returns a picture of the exhibits, one below the other.
  * @param {ExhibitCard[]} exhibits
  * @param {number} width including the edges
  * @param {Theme} theme
@@ -36,7 +36,7 @@ export function galleryPicture(exhibits, width, theme, shades) {
 }
 
 /**
- * Returns a word in the colour of the head's attention to it.
+ * Returns a box with a word, in the colour of the head's attention to the word.
  * @param {Strip["words"][number]} word
  * @param {Colour[]} shades
  * @returns {Parameters<Sheet["row"]>[0][number]}
