@@ -150,8 +150,7 @@ class Diagram extends Component {
   }
 
   /**
-   * Lights up the path of a chosen word through the drawing, and sends the word to the three small maps
-   * of the first page.
+   * Lights up the path of a chosen word through the drawing, and sends the word to the small maps on the first page.
    * @param {Word | null} word
    */
   lead(word) {

@@ -28,12 +28,12 @@ const ENCODER_LEFT = 40;
 export const SIDE_BY_SIDE = { width: 940, height: 530, decoderLeft: 540, down: 0, aside: 470, longest: 440 };
 /** @type {Places} */
 export const STACKED = { width: 440, height: 880, decoderLeft: ENCODER_LEFT, down: 350, aside: 424, longest: 400 };
-// The bottom of the frame around a layer, and the room that a sub-layer needs in addition to its box, for the norm and
-// the addition of the residual connection.
+// The bottom of the frame around a layer, and the room that a sub-layer needs in addition to its box. This room is for
+// the norm and for the addition of the residual connection.
 const BOTTOM = 436;
 const LAYER_MARGIN = 48;
 const BAR = 28;
-// If the width is smaller, in CSS pixels, the columns are stacked.
+// Below this width, in CSS pixels, the columns are stacked.
 export const MIN_WIDTH = 620;
 const MAP = 64;
 const ATTENTION = 76;

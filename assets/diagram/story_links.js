@@ -4,11 +4,11 @@
 import { quote } from "../shared/direction.js";
 
 /**
- * The words of a sentence. Every list has an entry for each word: `words` its label, `spoken` whether it contains a
- * letter or a digit, `rows` and `columns` the positions of its tokens in maps of tokens, and `alone` whether it has
- * its own row in a map of words. `looks` and `looked` contain the indices of the links from and to the word, those that
- * stand out most first. `across` is the index of the word in the other sentence to which cross-attention links it most,
- * averaged over all heads; -1 for none.
+ * The words of a sentence. Every list has an entry for each word. `words` contains the labels. `spoken` says whether the
+ * word contains a letter or a digit. `rows` and `columns` are the positions of the word's tokens in maps of tokens.
+ * `alone` says whether the word has its own row in a map of words. `looks` and `looked` are the indices of the links
+ * from and to the word, those that stand out most first. `across` is the index of the word in the other sentence with
+ * the most cross-attention, averaged over all heads; -1 for none.
  * @typedef {{
  *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
  *   looks: number[][], looked: number[][], across: number[],
@@ -58,9 +58,9 @@ export function placesOf(story, { side, at }) {
 }
 
 /**
- * Returns the URL parameter with which *What mattered* explains a target word. For a source word, this is
- * the target word to which cross-attention links it most. The value is the 1-based position of the target word's first
- * token.
+ * Returns the URL parameter with which *What mattered* explains a target word. For a source word, this
+ * is the target word to which cross-attention links the source word most. The parameter's value is the 1-based position
+ * of the target word's first token.
  * @param {StoryMessage} story
  * @param {Word} word
  * @returns {Record<string, string>}

@@ -25,7 +25,7 @@ const INHERITED = {
 const NOT_INHERITED = { "opacity": "1", "stop-color": "rgb(0, 0, 0)", "stop-opacity": "1" };
 const STYLES = Object.entries({ ...INHERITED, ...NOT_INHERITED });
 const COLOURS = { "fill": "fill-opacity", "stroke": "stroke-opacity", "stop-color": "stop-opacity" };
-// Image pixels per unit of length of the drawing, for maps that are saved as images.
+// Image pixels per unit of the drawing, for maps that are saved as images.
 const MAP_DENSITY = 4;
 // A map with more cells is painted on a canvas (pages/ui/charts/matrix.py), and saved as an image within the drawing.
 const MAX_SHAPES = 2_000;

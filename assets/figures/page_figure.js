@@ -128,7 +128,7 @@ async function laidOut(place, width, act) {
 }
 
 /**
- * Waits until the figure has its new width and no longer changes, but at most LAYOUT_TIMEOUT.
+ * Waits until the figure has its new width and no longer changes, or LAYOUT_TIMEOUT has passed.
  * @param {HTMLElement} place
  * @param {number} width
  */

@@ -1,4 +1,4 @@
-// Saves a picture as a file that the browser writes.
+// Saves a picture as a file that the browser writes without the server.
 
 import { element } from "../shared/element.js";
 import { page } from "../shared/page.js";

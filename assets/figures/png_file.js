@@ -108,8 +108,8 @@ async function imageOf(svg) {
 }
 
 /**
- * Returns a function that paints a text element. The element must be on the page when `textPainter` is
- * called, but not when the picture is painted.
+ * Returns a function that paints a text element. The element must be on the page when `textPainter` is called, but not
+ * when the text is painted.
  * @param {SVGTextElement} text
  * @param {number} density
  * @returns {(context: CanvasRenderingContext2D) => void}

@@ -51,7 +51,7 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
   function offer() {
     buttons.forEach((button) => {
       const format = button.textContent ?? "";
-      // A page saved as HTML has no server to send the PDF writer, and its link would lead to a file on this computer.
+      // A page saved as HTML has no server to send the PDF writer. Its link would lead to a file on the user's computer.
       const served = location.protocol !== "file:" || (format !== "PDF" && format !== COPY_LINK);
       button.hidden = !served || !can(format);
     });

@@ -14,8 +14,8 @@ const COLUMNS = { one: 77, two: 160 };
 const PIXELS_PER_MM = 4.6;
 const CAPTION_LINE = 19;
 const CAPTION_SIZE = 13;
-// If the page's font is not installed, programs show an SVG's text in another font, which makes it wider by up to this
-// factor. LibreOffice, for example, uses DejaVu.
+// If the page's font is not installed, programs show the text of an SVG in another font, such as DejaVu in LibreOffice.
+// The text is then wider by up to this factor.
 const WIDER_FONT = 1.22;
 
 /**
