@@ -1,4 +1,4 @@
-"""Starts a server of the app in a separate process, and reads the process's memory and processor time."""
+"""Starts the app's server in a separate process; reads memory and processor time of the process and its children."""
 
 import os
 import socket
@@ -16,10 +16,10 @@ ROOT = Path(__file__).parents[1]
 
 @contextmanager
 def server(processes: int = 1) -> Iterator[tuple[str, int, Callable[[], str]]]:
-    """Start a fresh server, as `attention-atlas` does.
+    """Start a new server as the command `attention-atlas` does, and stop it on exit.
 
     Yields:
-        Host and port, process id, and a function that returns everything the server has printed so far.
+        The server's address (host:port), its process id, and a function that returns what it has printed so far.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -27,7 +27,7 @@ def write(file: Path | None, figures: Mapping[str, object]) -> None:
 def medians(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Return each function's median time in seconds.
 
-    The functions take turns, so that a busy moment of the machine affects all of them.
+    The functions take turns, so that other load on the machine affects all of them.
     """
     for run in runs.values():
         run()
@@ -41,7 +41,7 @@ def medians(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, fl
 
 
 def percentile(values: Sequence[float]) -> float:
-    """Return the 95th percentile, or the largest value if there are fewer than 20."""
+    """Return the 95th percentile, or the largest value if there are fewer than 20 values."""
     return sorted(values)[-(-95 * len(values) // 100) - 1]
 
 

@@ -13,7 +13,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-# Key under which Streamlit's components send trigger values.
+# Id of the widget state that carries a component's trigger values; {} stands for the component's id.
 EVENTS = "$$STREAMLIT_INTERNAL_KEY_{}__events"
 
 
@@ -22,8 +22,8 @@ class Visitor:
     """A simulated user with the app open in one tab.
 
     Attributes:
-        widgets: ids of the page's widgets, by widget key.
-        words: all texts shown by the last script run.
+        widgets: ids of the page's components, by component key.
+        words: the Markdown texts, headings, alerts and expander labels that the last script run sent.
     """
 
     socket: ClientConnection
@@ -61,7 +61,7 @@ class Visitor:
         """Rerun the page's script, and wait until the answer is complete.
 
         Raises:
-            RuntimeError: the page failed, or shows an exception.
+            RuntimeError: the page does not compile, or it shows an exception.
         """
         message = BackMsg()
         run = message.rerun_script
@@ -112,7 +112,7 @@ class Visitor:
 
 @asynccontextmanager
 async def visitor(address: str, cookie: str = "") -> AsyncIterator[Visitor]:
-    """Connect to a server, with the cookie of an earlier visit if given."""
+    """Connect to a server, as a new user or with the cookie of an earlier visit."""
     async with connect(
         f"ws://{address}/_stcore/stream",
         subprotocols=["streamlit"],

@@ -5,9 +5,9 @@
 Use this script on machines without a container engine, or to check that Dockerfile, compose.yaml and nginx.conf fit
 together. The script needs Debian's nginx. The Dockerfile's commands run in order, as the calling user, in a fresh
 folder with a fresh environment. The app processes start with the settings in compose.yaml, each at its own address
-(127.0.1.1, 127.0.1.2). nginx listens in front of them on port 8080. Then simulated users connect. Each must stay with
-one process, and Streamlit's files must arrive compressed. After a process is killed, its users, who have its cookie,
-must reach the other process. --people measures a lecture through nginx.
+(127.0.1.1, 127.0.1.2). nginx listens in front of them on port 8080. Then simulated users connect. Each
+user must stay with one process, and Streamlit's files must arrive compressed. After one process is killed, its users
+must reach the other process with their old cookies. --people measures a lecture with N users through nginx.
 """
 
 import argparse
@@ -57,7 +57,7 @@ class Image:
 
 
 def instructions(dockerfile: str) -> Iterator[tuple[str, str]]:
-    """Yield the instructions in a Dockerfile; a backslash continues a line."""
+    """Yield the name and the arguments of each instruction in a Dockerfile; a backslash continues a line."""
     text = re.sub(r"\\\n", " ", "\n".join(line for line in dockerfile.splitlines() if not line.startswith("#")))
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, rest = line.partition(" ")
@@ -100,7 +100,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def filled(value: str, settings: dict[str, str]) -> str:
-    """Replace ${NAME} and ${NAME:?message} in a value from compose.yaml with the settings."""
+    """Replace ${NAME} and ${NAME:?message} in a value from compose.yaml with the value of the setting NAME."""
     return re.sub(r"\$\{(\w+)(:\?[^}]*)?\}", lambda match: settings[match[1]], value)
 
 
@@ -172,7 +172,7 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def visits(log: Path) -> list[list[str]]:
-    """Return process, cache status and path for each request so far."""
+    """Return the process, cache status and path of each request so far."""
     # nginx writes the log line when a request ends, a moment after the answer.
     time.sleep(0.5)
     return [line.rpartition(", ")[2].split("|", 2) for line in log.read_text(encoding="utf-8").splitlines()]
@@ -188,7 +188,7 @@ def stay(log: Path, count: int = 20) -> dict[str, str]:
         for _ in range(5):
             assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a user with a cookie got another cookie"
         met = {visit[0] for visit in visits(log)[seen:]}
-        assert len(met) == 1, f"one visitor met {met}"
+        assert len(met) == 1, f"the requests of one user reached {met}"
         (processes[cookie],) = met
     counts = Counter(processes.values())
     print(f"{count} users stayed with their process: {dict(counts)}")
@@ -228,18 +228,18 @@ def compressed(log: Path) -> None:
 def long_addresses() -> None:
     """Check that nginx accepts a URL as long as the app allows."""
     ask(f"/?text={'x' * MAX_ADDRESS}")
-    print(f"a URL of {MAX_ADDRESS:,} characters is answered")
+    print(f"nginx accepted a URL of {MAX_ADDRESS:,} characters")
 
 
 async def translated(cookie: str = "") -> bool:
-    """Return whether a user who opens a link with a sentence sees the sentence's translation."""
+    """Return whether a user who opens a link to the sentence "The cat sleeps." sees its translation."""
     async with visitor(f"{HOST}:{PORT}", cookie) as person:
         await person.open("cross_attention", text="The cat sleeps.")
         return any("Die Katze schläft." in words for words in person.words)
 
 
 def measured(people: int, seconds: float) -> None:
-    """Measure a lecture through nginx in which all users type their own sentences."""
+    """Measure a lecture in which all users connect through nginx and type their own sentences."""
     took = asyncio.run(lecture(MIXES["own"], f"{HOST}:{PORT}", people, seconds))
     lost = wrong(took.answers)
     waits = [answer.seconds for answer in took.answers]

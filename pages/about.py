@@ -53,7 +53,7 @@ card, numbers = st.columns([5, 3], gap="large")
 with card, st.container(key="card"):
     # Let a wide table scroll by itself on a phone, so that the page does not scroll sideways.
     st.html("<style>.st-key-card table { display: block; overflow-x: auto; }</style>")
-    # Collapse logs and long tables, so that the model's description and known failures fit on a few screens.
+    # Collapse long sections, such as logs, so that the model's description and known failures fit on a few screens.
     for title, text in card_sections(without_media(model.card), LONGEST_OPEN):
         with st.expander(markdown(title)) if title else st.container():
             st.markdown(text)

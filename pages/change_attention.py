@@ -30,7 +30,7 @@ with st.container(gap="xsmall"):
             show_outcome(reading, resolved, found)
         example = st.container(width="content")
         pick_kind()
-    # A bet that the user accepted also shows a verdict, which needs more room than the translation leaves.
+    # A bet that the user accepted also shows a verdict, which needs more room than there is beside the translation.
     place = st.container() if session.params(BetParams).page == "change_attention" else beside
     with main_figure():
         choice = show_editor(reading, resolved, found.written.text if resolved.edits.edits else "")

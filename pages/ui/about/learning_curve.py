@@ -28,7 +28,7 @@ def show_learning(curve: str) -> None:
     """
     table = pd.read_csv(StringIO(curve))
     st.markdown("**How it learned**", help=explain("loss", "label smoothing", "dropout", "epoch", "chrF"))
-    with main_figure("**How the model of this app learned:** loss over the training steps"):
+    with main_figure("**How this model learned:** loss over the training steps"):
         show_altair(
             learning_chart(table, LOSS, "loss, nats per token"),
             key="about_loss",
@@ -42,7 +42,7 @@ def show_learning(curve: str) -> None:
         sentence="",
     )
     st.caption(
-        "The loss is cross-entropy with label smoothing; during training it includes dropout and is the mean over a "
+        "The loss is cross-entropy with label smoothing; the training loss includes dropout and is the mean over a "
         "few batches. chrF is measured on greedy translations of some held-out sentences. Both are measured with the "
         "weights at the given step, before any checkpoint averaging."
     )
@@ -56,7 +56,7 @@ def show_learning(curve: str) -> None:
 
 
 def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> alt.Chart:
-    """Return a line chart of some learning-curve columns over the training steps.
+    """Return a line chart of the given learning-curve columns over the training steps.
 
     Args:
         table: a learning curve with the columns `transformer.checkpoints.learning_curve.FIELDS`.

@@ -21,7 +21,7 @@ from transformer.analysis.alignment import alignment_rows, coverage, hard_alignm
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-# Height in pixels of the chart without its rows: the axis and the legend.
+# Height in pixels of the alignment chart without its rows, for the axis and the legend.
 ROUND = 160
 STEPS = {False: "the step that writes the token", True: "the next step, which reads the token"}
 
@@ -158,8 +158,8 @@ def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: in
     most, least = words[each[words].argmax()], words[each[words].argmin()]
     rest = special_share(rows, special).mean()
     return (
-        f"**Layer {layer + 1}, mean of its heads.** The bars add up to the {len(rows)} {target} tokens. Most looked "
-        f"at: **{markdown(sources[most])}** ({each[most]:.2f})"
+        f"**Layer {layer + 1}, mean of its heads.** The bars add up to {len(rows)}, the number of {target} tokens. Most "
+        f"looked at: **{markdown(sources[most])}** ({each[most]:.2f})"
         + (f"; least: **{markdown(sources[least])}** ({each[least]:.2f}). " if least != most else ". ")
         + f"On average, a row puts {rest:.0%} of its weight on the end symbol."
     )

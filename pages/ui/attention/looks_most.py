@@ -14,7 +14,7 @@ MIN_CHOICES = 3
 
 
 def looks_most(reading: Reading, kind: Kind) -> Bet | None:
-    """Return a bet on the row whose attention, averaged over heads, has the highest entropy; None if no row is
+    """Return a bet about the row whose attention, averaged over heads, has the highest entropy; None if no row is
     suitable.
     """
     return of_trace(reading.trace, kind)

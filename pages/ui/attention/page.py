@@ -111,7 +111,7 @@ def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:
         on_change="rerun",
     )
     if part.open:
-        # Without a match, `PageEnd` is raised. Suppress it, so that the rest of the page still appears.
+        # If the heads cannot be compared, `PageEnd` is raised. Suppress it, so that the rest of the page appears.
         with part, suppress(PageEnd):
             two_models(reading.translator, pick_second_model(), reading.trace, kind).show_head(choice)
 

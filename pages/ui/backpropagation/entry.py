@@ -42,7 +42,7 @@ def show_entry(stage: GradientStage, gradient: GradientMatrix, reading: Reading)
         picture,
         main_figure(
             f"**Gradient of the loss, {stage.name}:** {markdown(reading.trace.source_text)}",
-            "Red: increasing this number raises the loss; blue: lowers it. Largest magnitude: "
+            "Red: increasing the number raises the loss. Blue: increasing it lowers the loss. Largest magnitude: "
             f"{typeset(float(np.abs(gradient.values).max()), 4)}",
         ),
     ):
@@ -151,7 +151,7 @@ def _show_boxes(gradient: GradientMatrix, row: int, column: int) -> None:
 
 
 def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Show the gradient entry by hand, by autograd and by finite difference, and the weight or activation itself."""
+    """Show the gradient entry as computed in three ways, and the weight or activation to which it belongs."""
     at = row, int(gradient.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = finite_difference_of(reading, stage, *at)
@@ -175,7 +175,7 @@ def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Readin
         f"finite difference by {typeset(abs(by_hand - difference), '.0e')}. If this number grew by 0.01, the loss "
         f"would {verb} by about {typeset(abs(by_hand) * 0.01, DIGITS)}."
         if by_hand
-        else "The loss does not change with this number: its gradient is exactly 0."
+        else "The gradient is exactly 0: a tiny change to this number does not change the loss."
     )
 
 

@@ -142,7 +142,7 @@ def _show_stage(all_stages: Sequence[GradientStage], at: int, reading: Reading) 
 
 
 def stage_title(stage: GradientStage) -> str:
-    """Return a stage's name. A parameter's name includes its symbol in every spelling that users may search for."""
+    """Return a stage's name; for a parameter, with its symbol in every spelling that users may search for."""
     match = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
     if not match:
         return stage.name

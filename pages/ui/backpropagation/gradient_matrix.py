@@ -16,8 +16,8 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import Trace
 
-# The table of a sum lists up to MAX_TERMS terms. For a longer sum, the table lists only the terms with the largest
-# magnitude, LARGEST in number, and combines the rest in one row.
+# The table of a sum lists up to MAX_TERMS terms. For a longer sum, the table lists the first LARGEST terms in order of
+# decreasing magnitude, and combines the rest in one row.
 MAX_TERMS = 300
 LARGEST = 24
 
@@ -30,7 +30,7 @@ class GradientMatrix:
         values: the gradient: [R, C].
         rows, columns: the labels; None if rows or columns are numbered from 0.
         titles: the axis titles of the rows and the columns.
-        chosen: for each column, the index in the full gradient, which may have more columns: int [C].
+        chosen: for each column, its index in the full gradient, which may have more columns: int [C].
     """
 
     values: np.ndarray
@@ -66,7 +66,6 @@ def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, l
     values, column_numbers = stage.matrix, np.arange(stage.matrix.shape[1])
     rows, columns = (_labels(letter, stage, trace, tokenizer, row=not index) for index, letter in enumerate(letters))
     if letters[1] == "V":
-        # At each step, keep the correct token and the token with the largest gradient.
         right = [token.id for token in trace.predicted_tokens]
         column_numbers = np.array(list(dict.fromkeys([*right, *map(int, values.argmax(axis=-1))])))
         values, columns = values[:, column_numbers], [entry_label(tokenizer, int(token)) for token in column_numbers]

@@ -43,7 +43,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class _LossRun(Run[Result]):
-    """Base class of runs that use the model's weights to compute a loss or a gradient of the loss."""
+    """Base class of runs that compute or estimate gradients of a loss, and use the model's weights."""
 
     loss: Loss
 

@@ -26,7 +26,7 @@ def pick_loss(reading: Reading) -> None:
         width=220,
         on_change=lambda: session.update(BackpropagationParams, step=st.session_state[key], row=0, column=0),
         help="The translation above counts as the correct one. The loss of a step is −log p, where p is the "
-        "probability of its token.",
+        "probability of the correct token.",
     )
     st.number_input(
         "Label smoothing",
@@ -34,6 +34,6 @@ def pick_loss(reading: Reading) -> None:
         format="%.2f",
         width=150,
         **bind_number(BackpropagationParams, "smoothing"),
-        help="The share of the target probability that is spread evenly over the whole vocabulary; this model was "
-        "trained with 0.1.",
+        help="The share of the target probability that is spread evenly over the whole vocabulary; the app's own "
+        "model was trained with 0.1.",
     )

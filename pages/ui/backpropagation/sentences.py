@@ -1,4 +1,4 @@
-"""Explanations of each stage of the backward pass, one sentence each. Pure functions."""
+"""A short explanation of each stage of the backward pass. Pure functions."""
 
 # Each key is a stage's full key, or the last part that several stages' keys have in common.
 SENTENCES = {
@@ -16,8 +16,10 @@ SENTENCES = {
     "gain": "The gain of the norm multiplies each dimension at every position, so its gradient is a sum of products "
     "over all positions.",
     "shift": "The bias of the norm is added at every position, so its gradient is a sum over all positions.",
-    "norm": "The norm removes a vector's mean and length, so no gradient flows back along these two directions.",
-    "summed": "The norm removes a vector's mean and length, so no gradient flows back along these two directions.",
+    "norm": "The norm removes a vector's mean and length, so no gradient flows back in the directions that change "
+    "only the mean or only the length.",
+    "summed": "The norm removes a vector's mean and length, so no gradient flows back in the directions that change "
+    "only the mean or only the length.",
     "residual": "There are two ways back: past the sub-layer, unchanged, and through it. The two gradients are added.",
     "contract": "A weight's gradient is its input times the gradient that comes back, added up over all positions.",
     "contract_bias": "A bias is added at every position, so its gradient is the sum of the gradients that come back.",
@@ -33,7 +35,8 @@ SENTENCES = {
     "outputs": "The forward pass joined the heads' outputs. The backward pass splits the gradient into K numbers per "
     "head.",
     "values": "A value collects gradient from every query that looks at it, in proportion to the attention weight.",
-    "weights": "An attention weight's gradient is the dot product of its value and the gradient that comes back.",
+    "weights": "An attention weight's gradient is the dot product of the value that it multiplies and the gradient "
+    "that comes back.",
     "scores": "The weights of a row always sum to 1, so one can only grow at the expense of the others: each row of "
     "this gradient adds up to 0.",
     "queries": "A query is pulled towards the keys whose scores should grow.",

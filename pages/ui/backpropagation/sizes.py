@@ -46,7 +46,7 @@ def show_sizes(reading: Reading) -> None:
     tables = {stack: size_table(sizes, stack, quantity) for stack in STACKS}
     limits = _limits([*tables.values()])
     for column, stack in zip(st.columns(2, gap="large"), STACKS, strict=True):
-        # The decoder is the main figure, because it has more sub-layers.
+        # The decoder's chart is the main figure, because the decoder has more sub-layers.
         with (
             column,
             main_figure(
@@ -101,7 +101,7 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
 
     Args:
         table: a table made by `size_table`.
-        place: the table's first column, which names the layers or sub-layers.
+        place: the name of the table's first column, which lists the layers or sub-layers.
         limits: lower and upper limit of the vertical axis.
     """
     names = list(table[place])

@@ -1,4 +1,4 @@
-"""Bets: questions that are answered by running the model. Each page folder defines its page's bet."""
+"""Bets: questions that are answered by running the model. A page's bet is defined in the page's folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class BetAnswer:
 
 @dataclass(frozen=True)
 class Bet:
-    """A question about what a page shows. The model computes the answer only when `settle` is called.
+    """A question about what a page shows. The answer is computed only when `settle` is called.
 
     Attributes:
         question: the question, as plain text.
@@ -60,5 +60,5 @@ class Bet:
 def answer_of_worth(
     choices: tuple[str, ...], worth: tuple[float, ...], reason: str, shares: tuple[float, ...] = ()
 ) -> BetAnswer:
-    """Return the answer to a bet whose correct choice has the highest `worth`."""
+    """Return the answer to a bet; the choice with the highest `worth` is correct."""
     return BetAnswer(Question(choices, worth.index(max(worth)), worth=worth), reason, shares)

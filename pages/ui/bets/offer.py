@@ -19,8 +19,8 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# Session-state key for the choice that was already selected in the figure when the user accepted the bet. It does not
-# count as an answer.
+# Session-state key for the choice that was already selected in the figure when the user accepted the bet. That choice
+# does not count as an answer.
 SHOWN_BEFORE = "_bet_before"
 
 draw_score = component("bets/score")
@@ -36,7 +36,7 @@ def show_bet(
         reading: the sentence and its model run.
         clicked: the text that the user clicked in the page's figure. If it is one of the choices, it is the answer.
         pinned: positions that the user clicked in the page's map; used if `clicked` is None.
-        opened: whether to show the question at once, and to omit the reason because the page itself shows it.
+        opened: whether to show the bet before the user accepts it, and to omit the reason because the page shows it.
     """
     bet = _bet_of_page(name, reading)
     if bet is None:
@@ -88,7 +88,9 @@ def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> 
 
 
 def show_score(about: str, judged: Verdict | None) -> None:
-    """Show how many bets and lesson questions the user has won. The browser keeps this score and never sends it.
+    """Show how many of the user's answers to bets and lesson questions were right, close and wrong.
+
+    The browser keeps this score and never sends it.
 
     Args:
         about: identifies the bet or question; only the first verdict on it counts.
