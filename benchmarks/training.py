@@ -58,8 +58,9 @@ def trainer(folder: Path, device: torch.device) -> Trainer:
 
 
 def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
-    """Return a function that takes a batch's number, trains nn.Transformer on the batch for one step, and returns the
-    batch's number of target tokens.
+    """Return a function that trains nn.Transformer for one step.
+
+    The function takes the number of a batch, and returns the number of target tokens in this batch.
     """
     model = TorchPeer(training.tokenizer.size, training.config).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)

@@ -38,7 +38,7 @@ class Visitor:
         """Open a URL in a new tab.
 
         Args:
-            page: page in the URL; empty for the first page.
+            page: the page's path in the URL; empty for the first page.
             address: parameters of the query string.
         """
         self._query, self._page = urlencode(address), ""

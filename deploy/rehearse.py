@@ -49,7 +49,7 @@ LOG = 'log_format visits "$upstream_addr|$upstream_cache_status|$request_uri";'
 
 @dataclass
 class Image:
-    """Result of running the Dockerfile: a folder, its environment variables and its command."""
+    """The result of running the Dockerfile: a folder, its environment variables and its command."""
 
     folder: Path
     environment: dict[str, str]
@@ -201,7 +201,7 @@ def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
 
     Args:
         log: nginx's log.
-        processes: result of `stay`.
+        processes: the result of `stay`.
         killed: address of the killed process.
     """
     (other,) = {process for process in processes.values() if process != killed}

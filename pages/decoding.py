@@ -32,7 +32,7 @@ show_bet("decoding", reading)
 with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):
     decoding_steps(reading, traced, params)
 st.caption(
-    "Each box shows one step: the token that was written, coloured by its probability from 0 (dark) to 1 (bright). A "
+    "Each box shows the token of one step, coloured by its probability from 0 (dark) to 1 (bright). A "
     "token in a hollow box is not written yet; an underlined token was forced. Rows of attention weights have the same "
     "colours, and each row sums to 1. The probabilities are always the model's own: temperature, top-k, top-p and "
     "banned tokens change which token is chosen, not these numbers."

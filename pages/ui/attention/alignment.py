@@ -158,8 +158,8 @@ def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: in
     most, least = words[each[words].argmax()], words[each[words].argmin()]
     rest = special_share(rows, special).mean()
     return (
-        f"**Layer {layer + 1}, mean of its heads.** The bars add up to {len(rows)}, the number of {target} tokens. Most "
-        f"looked at: **{markdown(sources[most])}** ({each[most]:.2f})"
+        f"**Layer {layer + 1}, mean of its heads.** The bars add up to {len(rows)}, the number of {target} tokens. "
+        f"Most looked at: **{markdown(sources[most])}** ({each[most]:.2f})"
         + (f"; least: **{markdown(sources[least])}** ({each[least]:.2f}). " if least != most else ". ")
         + f"On average, a row puts {rest:.0%} of its weight on the end symbol."
     )

@@ -69,8 +69,8 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         "How is this cell computed?",
         key=f"{kind}_inside",
         icon=":material/account_tree:",
-        help="Opens “Inside a layer” for this head, at the pinned cell. If no cell is pinned, it shows the head's "
-        "strongest link.",
+        help="Opens “Inside a layer” for this head, at the pinned cell. If no cell is pinned, the page shows the "
+        "head's strongest link.",
         **setting(InsideParams, part="cell", kind=kind),
     ):
         st.switch_page("pages/inside_a_layer.py")

@@ -151,7 +151,7 @@ def _show_boxes(gradient: GradientMatrix, row: int, column: int) -> None:
 
 
 def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Show the gradient entry as computed in three ways, and the weight or activation to which it belongs."""
+    """Show a gradient entry by hand, by autograd and by finite difference, and the weight or activation itself."""
     at = row, int(gradient.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = finite_difference_of(reading, stage, *at)

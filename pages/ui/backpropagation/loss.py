@@ -1,4 +1,4 @@
-"""Controls that choose the loss to differentiate: one translation step or all steps, and the label smoothing."""
+"""Controls for choosing the loss to differentiate: one translation step or all steps, and the label smoothing."""
 
 import streamlit as st
 

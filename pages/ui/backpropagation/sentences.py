@@ -16,9 +16,9 @@ SENTENCES = {
     "gain": "The gain of the norm multiplies each dimension at every position, so its gradient is a sum of products "
     "over all positions.",
     "shift": "The bias of the norm is added at every position, so its gradient is a sum over all positions.",
-    "norm": "The norm removes a vector's mean and length, so no gradient flows back in the directions that change "
+    "norm": "The norm removes a vector's mean and length. No gradient flows back in the directions that change "
     "only the mean or only the length.",
-    "summed": "The norm removes a vector's mean and length, so no gradient flows back in the directions that change "
+    "summed": "The norm removes a vector's mean and length. No gradient flows back in the directions that change "
     "only the mean or only the length.",
     "residual": "There are two ways back: past the sub-layer, unchanged, and through it. The two gradients are added.",
     "contract": "A weight's gradient is its input times the gradient that comes back, added up over all positions.",

@@ -78,8 +78,8 @@ def size_table(sizes: Mapping[str, GradientSizes], stack: Stack, quantity: str) 
     Args:
         sizes: the gradient norms, by model name.
         stack: the stack to show.
-        quantity: STREAM for the residual stream after each sub-layer; NETWORK for the second matrix of each layer's
-            feed-forward network.
+        quantity: STREAM for the residual stream, before the first sub-layer and after each one; NETWORK for the second
+            matrix of each layer's feed-forward network.
     """
     values = {name: (each.stream if quantity == STREAM else each.network)[stack] for name, each in sizes.items()}
     count = len(next(iter(values.values())))
@@ -136,6 +136,6 @@ def describe_growth(sizes: Mapping[str, GradientSizes]) -> str:
         "Compare the gradients of the feed-forward network’s second matrix in the decoder’s last and first layers. In "
         f"the untrained pre-norm model, the last layer’s gradient is **{ratios[PRE]:.2f}** times as large. It is "
         f"**{ratios[POST]:.2f}** times as large in the untrained post-norm model, and {ratios[TRAINED]:.2f} times in "
-        "this trained model. Where the last layers get far larger gradients than the first, large steps would break "
-        "them. Training then has to start with small steps (a warm-up)."
+        "this trained model. Where the last layers get far larger gradients than the first, large steps would spoil "
+        "the last layers. Training then has to start with small steps (a warm-up)."
     )
