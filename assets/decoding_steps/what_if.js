@@ -88,7 +88,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
   const part = element("div", {}, head, list, forced, banned);
 
   /**
-   * Returns the list item of a visited translation. A click returns to it.
+   * Returns the list item of a visited translation. A click shows this translation again.
    * @param {Visited} visited
    */
   function translation({ common, own, current, read, how, logProb, count, params, parts }) {

@@ -1,4 +1,4 @@
-// The Transformer as a large drawing: the user's sentence, its translation, and three maps of its attention.
+// The large drawing of the Transformer, with the user's sentence, its translation, and three attention maps.
 
 import { isolatedIfMirrored, directionOf } from "../shared/direction.js";
 import { svgElement } from "../shared/element.js";
@@ -88,7 +88,7 @@ function barBox(page, name, left, top, height, label) {
  * @param {string} style
  * @param {number} size of its font
  * @param {number} longest
- * @param {string} side whose chosen word may replace the sentence; "before" for the words before a chosen word
+ * @param {string} side of the chosen word that replaces the sentence; "before" for the words before the chosen one
  */
 function sentenceLine(string, left, top, style, size, longest, side = "") {
   const shown = shortened(string.replace(/\s+/g, " "), longest, size, style === "title");

@@ -4,8 +4,8 @@
 import { quote } from "../shared/direction.js";
 
 /**
- * The words of a sentence. Every list has an entry for each word. `words` contains the labels. `spoken` says whether the
- * word contains a letter or a digit. `rows` and `columns` are the positions of the word's tokens in maps of tokens.
+ * The words of a sentence. Every list has an entry for each word. `words` contains the labels. `spoken` says whether
+ * the word has a letter or a digit. `rows` and `columns` are the positions of the word's tokens in maps of tokens.
  * `alone` says whether the word has its own row in a map of words. `looks` and `looked` are the indices of the links
  * from and to the word, those that stand out most first. `across` is the index of the word in the other sentence with
  * the most cross-attention, averaged over all heads; -1 for none.

@@ -1,4 +1,4 @@
-// Saves any figure of the page, and requests the PDF writer from the server on first use. Each page has one exporter.
+// Saves any figure on the page, and requests the PDF writer from the server on first use. Each page has one exporter.
 
 import { mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";
