@@ -197,7 +197,7 @@ export class Story {
     const hidden = story[side].columns[at];
     const looks = list(true, `${side === "source" ? `${name} looks at` : `As it was written, ${name} looked at`}, largest share first`);
     this.panel.replaceChildren(
-      ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, "is looked at by (dotted)"),
+      ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, `${name} is looked at by (dotted lines)`),
       ...(shown.length ? [this.legend()] : []),
       ...(shown.length ? [] : [element("p", { class: "question" }, `No link of ${name} stands out.`)]),
       element("p", { class: "actions" },
@@ -254,7 +254,7 @@ export class Story {
     const kinds = [...new Set(this.shown().map(({ link: [kind] }) => kind))];
     return element("p", { class: "measured legend" }, "Lines: ",
       ...kinds.flatMap((kind) => [element("span", { class: kind }, KINDS[kind].name), " "]),
-      "attention. The wider, the more.");
+      "attention. The wider a line, the larger the share.");
   }
 
   // Draws a line for each link: above the source words, below the target words, or between the sentences.
