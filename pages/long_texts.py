@@ -24,8 +24,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_map()
 st.markdown(
     "**An attention map has one cell for every pair of tokens:** 4,096 tokens need 4,096 × 4,096 = 16.8 million "
-    "cells in every head. Two ways out ([Liu et al. 2018](https://arxiv.org/abs/1801.10198)): *local* attention stays "
-    "within a block; *compressed* attention sees everything, three tokens at a time.",
+    "cells in every head. Two kinds of attention need fewer ([Liu et al. 2018](https://arxiv.org/abs/1801.10198)): "
+    "*local* attention stays within a block; *compressed* attention sees everything, three tokens at a time.",
     help=explain("local attention", "compressed attention", "token", "attention"),
 )
 PAGE.function(part)()

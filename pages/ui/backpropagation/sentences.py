@@ -11,7 +11,7 @@ SENTENCES = {
     "table": "A token's embedding collects gradient from every use: as an input, and as output weights when logits are "
     "computed.",
     "tokens": "The embedding was multiplied by √D on the way in, so its gradient is multiplied by √D on the way back.",
-    "positions": "A learned position is added to the embedding, so both get the same gradient.",
+    "positions": "A learned position is added to the embedding, so its gradient is the gradient of the sum.",
     "memory": "Every decoder layer looked at the encoder's output, so the gradients from all of them are added up.",
     "gain": "The gain of the norm multiplies each dimension at every position, so its gradient is a sum of products "
     "over all positions.",
