@@ -164,8 +164,9 @@ export function captionOf(header, choice, arranged, selected) {
   const others = lines ? choice.heads.filter((head) => head < header.heads) : [];
   const heads = [choice.head, ...others].map((head) => head + 1);
   const colours = arranged.signed ? `weight after the change minus weight as trained, ±${arranged.largest.toFixed(4)}` : {
-    [SCALES[0]]: "weight, 0 to 1", [SCALES[1]]: `weight, 0 to ${arranged.largest.toFixed(4)}, this head's largest`,
-    [SCALES[2]]: "square root of the weight, 0 to 1",
+    [SCALES[0]]: "weight, from 0 to 1",
+    [SCALES[1]]: `weight, from 0 to this head's largest (${arranged.largest.toFixed(4)})`,
+    [SCALES[2]]: "square root of the weight, from 0 to 1",
   }[choice.scale];
   return {
     title: `${header.title}${header.version ? ` (${header.version})` : ""}, layer ${choice.layer + 1}, head${heads.length > 1 ? "s" : ""} ${heads.join(", ")}`,

@@ -17,8 +17,8 @@ const SEND_DELAY = 250;
  */
 export class SyncedState {
   /**
-   * The state of the component that left the page last. If something appears or disappears above a component, the page
-   * rebuilds the component and repeats the last request.
+   * The state of the component that left the page last. If something appears or disappears above a component, Streamlit
+   * rebuilds the component, and the server sends its last request again. The new component then takes over this state.
    * @type {SyncedState | null}
    */
   static left = null;

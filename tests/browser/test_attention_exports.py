@@ -71,7 +71,7 @@ def test_saved_picture_has_a_caption_that_describes_it(browse, small_translator,
         assert (named, read) == (title, sentence)
         notes = " ".join(rest)
         largest = view_of(trace, kind, words=False, special=False).weights[1, 1].max()
-        reported = float(re.search(r"Colour: weight, 0 to ([\d.]+), this head's largest\.", notes)[1])
+        reported = float(re.search(r"Colour: weight, from 0 to this head's largest \(([\d.]+)\)\.", notes)[1])
         assert reported == pytest.approx(largest, abs=1.01e-4)
         assert ("Grey, hatched: masked." in notes) == (kind == "decoder")
         assert "hidden, and every row is scaled to a sum of 1." in notes and "Weights below 0.03 are hidden." in notes

@@ -413,7 +413,7 @@ test("the caption of a saved figure states how its weights were changed", async 
   const { title, sentence, notes } = captionOf(data.header, choice, arranged, NOTHING);
   assert.equal(title, `${data.header.title}, layer 1, head 1`);
   assert.equal(sentence, `${data.header.shown.source} → ${data.header.shown.target}`);
-  assert.equal(notes, "Colour: square root of the weight, 0 to 1. Tokens are merged into words. Weights below 0.07 are hidden.");
+  assert.equal(notes, "Colour: square root of the weight, from 0 to 1. Tokens are merged into words. Weights below 0.07 are hidden.");
   assert.deepEqual(notesOf({ ...choice, threshold: 0, scale: SCALES[0] }, NOTHING), []);
   const lines = captionOf(data.header, { ...choice, look: "lines" }, arranged, NOTHING);
   assert.match(lines.title, /heads 1, 3$/);

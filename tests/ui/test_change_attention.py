@@ -71,7 +71,7 @@ def test_each_sentence_has_its_own_example():
     assert "the same translation" not in texts(test)
 
 
-def test_url_lists_the_edits_after_each_edit_removal_and_undo():
+def test_url_lists_the_current_edits_after_every_change():
     test = opened(PAGE, text=DREAM, edit_kind="cross")
     assert healthy(test) and "nothing yet" in texts(test) and button(test, "edit_undo").disabled
     send(test, editor(test)[0], "edited", "cross.1.1.2~4x100")

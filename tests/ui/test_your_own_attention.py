@@ -1,4 +1,4 @@
-"""Tests of attention from a file on its own page and on the "Compare heads" page, without a browser."""
+"""Tests of attention from a file, on the pages "Your own attention" and "Compare heads", without a browser."""
 
 import json
 

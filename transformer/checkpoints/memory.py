@@ -16,9 +16,9 @@ MACHINE_FILE, CONTAINER_FOLDER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 BYTES = {"F16": 2, "BF16": 2, "F32": 4}
 BYTES_IN_MEMORY = 4
 BYTES_OF_COPY = 2
-# During loading, the file's content is in memory this many times: as tensors, and as bytes for the digest. Loading a
-# float16 file takes at most ten bytes per number. benchmarks/marian.py measures this with a model of 77 million
-# parameters.
+# During loading, memory holds this many copies of the file's content: the tensors, and the bytes for the digest.
+# Loading a float16 file therefore takes at most 2 * 2 + 4 + 2 = 10 bytes per number. benchmarks/marian.py measures the
+# memory that a model of 77 million parameters takes.
 READING_FACTOR = 2
 # Largest header in bytes; safetensors rejects longer ones.
 MAX_HEADER = 100_000_000

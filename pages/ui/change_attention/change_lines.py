@@ -32,10 +32,10 @@ def change_lines(
     return "\n".join(
         (
             "from transformer import Interventions, Translator",
-            f"changed = Interventions({', '.join(arguments)})",
+            f"interventions = Interventions({', '.join(arguments)})",
             f"translator = {load_expression(folder)}",
-            f"written = translator.translate({trace.source_text!r}, {beginning}interventions=changed)",
-            "print(written.text)",
+            f"translation = translator.translate({trace.source_text!r}, {beginning}interventions=interventions)",
+            "print(translation.text)",
         )
     )
 

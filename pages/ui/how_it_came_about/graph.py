@@ -67,8 +67,8 @@ def show_graph(reading: TracedReading) -> None:
     )
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
-        f"{'Measured' if params.every else 'Predicted'} effects; {1 - pruned.kept:.0%} of the predicted effects "
-        "are left out",
+        f"{'Measured' if params.every else 'Predicted'} effects; the connections not shown carry {1 - pruned.kept:.0%} "
+        "of the total predicted effect",
         rows=2,
     ):
         # Streamlit stores a chart's last click under the chart's key. A new key for each path discards the old click.

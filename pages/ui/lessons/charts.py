@@ -189,7 +189,8 @@ def tiles(table: Table) -> alt.LayerChart:
             "more": shares[0] > shares[-1],
         }
     )
-    title = f"head (in its tile: % {'on the word' if len(shares) > 1 else next(iter(table.columns))})"
+    number = "% of attention on the word" if len(shares) > 1 else f"{next(iter(table.columns))}, in %"
+    title = f"head (number in its tile: {number})"
     axis, names = labelled_axis("tile_labels", rows, labelLimit=LABEL)
     base = alt.Chart(frame).encode(
         x=alt.X("head:O", title=title, axis=alt.Axis(orient="bottom", labelAngle=0, **AXIS)),

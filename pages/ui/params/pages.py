@@ -135,9 +135,9 @@ _PAGES = (
         "what_mattered",
         "What mattered",
         "Ask",
-        "Which words a translated word depends on, by several methods that can disagree.",
-        "which source words a translated word depends on, by several methods, and whether the methods agree; which "
-        "part of the model wrote the word",
+        "Which words a translated word depends on, according to several methods, which can disagree.",
+        "which source words a translated word depends on, according to several methods, and whether the methods agree; "
+        "which part of the model wrote the word",
         bet="missing_word.missing_word",
         parts={
             "strip": Part("Which words", "words.show_words"),

@@ -43,7 +43,7 @@ def show_curves() -> None:
         plain,
         main_figure(
             "**Positional encoding:** each dimension is a sine or a cosine of the position",
-            "Fast dimensions tell neighbours apart, slow ones tell the beginning from the end",
+            "Dimensions that oscillate fast tell neighbours apart; slow ones tell the beginning from the end",
         ),
     ):
         st.markdown("**What is added to every embedding**")

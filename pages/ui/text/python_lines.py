@@ -154,11 +154,12 @@ def patch_lines(question: PatchingQuestion, interventions: Interventions, *, fol
         (
             "from transformer import Interventions, Translator",
             "from transformer.running.runs.scores import ContrastsRun",
-            f"changed = Interventions(patches={dict(interventions.patched())}, other={interventions.other})",
+            f"interventions = Interventions(patches={dict(interventions.patched())}, other={interventions.other})",
             f"translator = {load_expression(folder)}",
-            f"run = ContrastsRun({question.text!r}, {question.target}, {question.step}, {question.tokens}, (changed,))",
-            f"written = translator.translate({question.text!r}, prefix={prefix}, interventions=changed)",
-            "print(translator.get(run), written.text)",
+            f"run = ContrastsRun({question.text!r}, {question.target}, {question.step}, {question.tokens}, "
+            "(interventions,))",
+            f"translation = translator.translate({question.text!r}, prefix={prefix}, interventions=interventions)",
+            "print(translator.get(run), translation.text)",
         )
     )
 

@@ -143,7 +143,9 @@ def test_file_without_head_importance_gives_a_one_line_error(model_folder, tmp_p
 
 
 def test_shipped_mean_outputs_belong_to_the_shipped_sentences(shipped):
-    """Recreate the means with `python -m transformer.analysis means` whenever the model or the sentences change."""
+    """If this fails because the model or the sentences have changed, recreate the means with
+    `python -m transformer.analysis means`.
+    """
     assert shipped.means is not None, "the means beside the model belong to another one"
     sentences = SENTENCES.read_text(encoding="utf-8").splitlines()
     assert shipped.means.sentences == sentences_digest(sentences)

@@ -6,7 +6,7 @@ from transformer.decoding.step import token_rank, top_candidates
 from transformer.text.tokenizer import END, PAD, START
 
 
-def test_greedy_decoding_reads_the_most_likely_token_next(decode):
+def test_greedy_decoding_feeds_back_the_most_likely_token(decode):
     steps = decode(greedy, [[5, 9, 7, END]])
     assert int(steps[0].read) == START
     for step, following in zip(steps, steps[1:], strict=False):

@@ -71,7 +71,7 @@ def padded(rows, pad):
 
 
 def sentences(count, config, seed=1):
-    """Return the random token ids of each sentence, with an end symbol and without padding."""
+    """Return `count` random sentences as lists of token ids, each with a final end symbol and without padding."""
     generator = np.random.default_rng(seed)
     return [
         [*generator.integers(2, config.vocab_size - 1, size).tolist(), config.eos_token_id]

@@ -182,7 +182,7 @@ def test_claims_accept_a_translation_with_an_underflowing_probability(small_conf
     assert values["direction"] == "less likely"
 
 
-def test_repeated_model_run_is_computed_once_per_check(small_translator):
+def test_repeated_model_run_is_computed_only_once(small_translator):
     runs = RememberedRuns(small_translator)
     first = runs.get(TraceRun(TEXT_READ))
     assert runs.get(TraceRun(TEXT_READ)) is first and first.target_text == small_translator.trace(TEXT_READ).target_text

@@ -187,7 +187,9 @@ def test_missing_recordings_and_those_of_another_model_are_not_shown(tmp_path):
 
 @pytest.mark.thorough
 def test_shipped_recordings_belong_to_the_shipped_model(shipped):
-    """Recreate the recordings with the commands in `pages.ui.measurements.recordings` whenever the model changes."""
+    """If this fails because the model has changed, recreate the recordings with the commands in
+    `pages.ui.measurements.recordings`.
+    """
     for recording in (IMPORTANCE, AGREEMENT, REMOVAL):
         assert recording.of_model(shipped.version) is not None, recording.command
     removal = REMOVAL.of_model(shipped.version)

@@ -178,7 +178,7 @@ def test_large_table_formats_whole_columns_in_scientific_notation():
     assert not node.proto.arrow_data.styler.display_values
 
 
-def test_table_displays_a_minus_sign_and_keeps_its_numbers():
+def test_table_displays_a_minus_sign_instead_of_a_hyphen_without_changing_the_data():
     def page() -> None:
         import pandas as pd
 

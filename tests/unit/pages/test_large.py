@@ -26,7 +26,7 @@ def a_map():
     )
 
 
-def test_map_in_lecture_mode_has_no_fixed_size_and_large_labels():
+def test_map_in_lecture_mode_has_large_labels_and_no_fixed_size():
     chart = a_map()
     before, large = chart.to_json(), enlarge(chart).to_dict()
     assert chart.to_json() == before and not {"width", "height", "autosize"} & large.keys()

@@ -70,7 +70,7 @@ def test_large_factor_is_written_as_a_power_of_ten():
     assert describe_ratio(40.7) == "about 10¹⁸ times"
 
 
-def test_learned_position_products_match_the_models_table(shaped_translator):
+def test_learned_position_dot_products_match_the_position_table(shaped_translator):
     weights, config = shaped_translator.weights(), shaped_translator.config
     found = learned_products(config, weights, 100)
     if config.positions != "learned":

@@ -138,6 +138,6 @@ def is_read_or_refused(translator: Translator, text: str, target: str) -> None:
 GIVEN = {"text": TEXTS, "target": st.one_of(st.just(""), TEXTS)}
 test_any_text_is_traced_or_gives_one_clear_error = few(25)(given(**GIVEN)(is_read_or_refused))
 test_five_hundred_texts_are_traced_or_give_one_clear_error = many(500)(given(**GIVEN)(is_read_or_refused))
-# The next two tests run without the model, which receives only token IDs.
+# The next two tests need no model: they only split texts into tokens.
 test_two_hundred_texts_are_split_into_tokens_that_spell_them = few(200)(given(text=TEXTS)(follows_rules))
 test_ten_thousand_texts_are_split_into_tokens_that_spell_them = many(10_000)(given(text=TEXTS)(follows_rules))

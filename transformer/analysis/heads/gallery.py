@@ -22,8 +22,8 @@ from transformer.values.trace import Kind, Trace
 EXAMPLES = 3
 # A head does a task if at least this share of its attention is on the task's links. This project chose the threshold.
 MIN_TASK_SHARE = 0.4
-# For a specific task, the share must also exceed the part that general tasks explain by this margin. Voita et al. 2019
-# (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
+# For a specific task, the share must also be larger, by at least this margin, than the part that general tasks explain.
+# Voita et al. 2019 (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
 MARGIN = 0.1
 # Decimal places to which shares are rounded.
 DIGITS = 4

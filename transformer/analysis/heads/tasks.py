@@ -162,7 +162,8 @@ def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
     """Yield the link from the step that writes the final German verb to the source verb.
 
-    Yield nothing if the source verb is among the last two words, because then both verbs are at the end.
+    Yield nothing if the source verb is one of the last two source words. It is then at the end as well, so the link
+    does not show reordering.
     """
     verb = _last_verb(trace)
     if verb is None:

@@ -45,7 +45,7 @@ def test_head_comparison_ignores_a_language_code_token(made_up_trace):
     assert similarities(a, b, "encoder") == pytest.approx(1.0)
 
 
-def test_head_without_a_counterpart_has_no_match():
+def test_surplus_head_of_the_larger_model_has_no_match():
     similarity = np.array([[0.9, 0.1], [0.8, 0.7], [0.2, 0.3]])
     match = best_match(similarity)
     assert match.tolist() == [0, 1, -1]

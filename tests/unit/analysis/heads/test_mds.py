@@ -33,7 +33,7 @@ def test_rotating_or_mirroring_points_does_not_change_the_layout():
     )
 
 
-def test_mds_reports_how_much_of_the_distances_the_plane_preserves():
+def test_mds_reports_how_well_the_plane_preserves_the_distances():
     plane = classical_mds(np.ones((4, 4)) - np.eye(4))
     assert plane.shown == pytest.approx(2 / 3), "a tetrahedron has three equal dimensions"
 

@@ -102,7 +102,7 @@ def test_head_that_attends_only_to_the_first_token_has_no_name(made_up_trace, ki
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
-def test_head_that_attends_only_to_the_end_symbol_has_no_other_name(made_up_trace, kind, count):
+def test_head_that_attends_only_to_the_end_symbol_is_named_only_after_it(made_up_trace, kind, count):
     weights = np.tile(np.eye(count + 1)[-1], (count + 1, 1))
     assert names(made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights}), kind) == ("end symbol",)
 
