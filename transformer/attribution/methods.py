@@ -6,7 +6,7 @@ from importlib import import_module
 from transformer.attribution.attribution import METHODS, Attribution, Method, Target, TracedRun, token_groups
 from transformer.model.transformer import Transformer
 from transformer.values.interventions import AS_TRAINED
-from transformer.values.trace import Trace
+from transformer.values.trace import HOOKED, Trace
 from transformer.values.weights import Weights
 
 
@@ -25,6 +25,8 @@ def attribute(
             )
     if METHODS[method].as_trained and trace.interventions != AS_TRAINED:
         raise ValueError("this method explains the model as it was trained: make the trace without interventions")
+    if trace.model.endswith(HOOKED):
+        raise ValueError("attribution cannot repeat a run with hooks: make the trace without hooks")
     groups = token_groups(trace, words=words)
     compute = getattr(import_module(f"transformer.attribution.{method}"), method)
     attribution: Attribution = compute(TracedRun(trace, model, weights, *groups), targets)

@@ -17,7 +17,7 @@ from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import Kind
 from transformer.values.tokens import Token
-from transformer.values.trace import DETAILS, STACKS, Trace
+from transformer.values.trace import DETAILS, HOOKED, STACKS, Trace
 from transformer.values.translation import LogitLens
 
 CANDIDATES = 10
@@ -82,7 +82,7 @@ class Reader:
             candidate_log_probs=candidates.log_probs.cpu().numpy(),
             details=self._details(),
             interventions=self.interventions,
-            model=self.version,
+            model=self.version + (HOOKED if self.cache.edits.hooks else ""),
         )
         return trace, log_probs
 

@@ -130,7 +130,9 @@ class HookEdit:
         copy = x.clone()
         given = self.hook(copy, self.layer, self.start)
         if given is None:
-            return x if torch.equal(copy, x) else copy
+            # Without a change, x keeps its layout in memory, and so every bit of what follows. In a run that needs
+            # gradients, the copy must be used, because the hook may have kept it.
+            return x if not copy.requires_grad and torch.equal(copy, x) else copy
         if not isinstance(given, Tensor) or given.shape != x.shape:
             found = f"{type(given).__name__} {tuple(getattr(given, 'shape', ()))}"
             raise InterventionError(

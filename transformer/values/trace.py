@@ -66,6 +66,8 @@ PARTS: Mapping[Stack, tuple[Part, ...]] = {
 # Token fields and their names in files. The files keep the names of older versions.
 STORED = {"source_tokens": "source_pieces", "target_tokens": "target_pieces", "predicted_tokens": "predicted_pieces"}
 TEXTS = ("source_text", "target_text", "complete", "model")
+# Follows the model's version in a trace that was made with hooks, which nobody can repeat from the trace.
+HOOKED = " with hooks"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,8 @@ class Trace:
         details: float32 arrays by name; empty unless requested. See `detail`, `residual`, `residual_stream` and
             `feed_forward`.
         interventions: interventions that the model ran with.
-        model: the model's `Translator.version`; empty if unknown, as in files of older versions.
+        model: the model's `Translator.version`, followed by HOOKED if the run had hooks; empty if unknown, as in files
+            of older versions.
     """
 
     source_text: str

@@ -72,7 +72,7 @@ def test_vocabulary_too_small_for_a_repeated_pattern_raises_an_error():
 
 
 def test_heads_with_compressed_keys_have_no_copying_scores():
-    with pytest.raises(ValueError, match="compresses several tokens to one"):
+    with pytest.raises(ValueError, match="compresses several tokens into one key"):
         head_scores(small(attention="compressed"))
 
 
