@@ -8,10 +8,10 @@ LONGEST = 72
 # Git writes these subjects itself.
 WRITTEN_BY_GIT = re.compile(r"(Merge|Revert|fixup!|squash!|amend!) ")
 # Matches a first word that is not an imperative, such as another verb form, an article or a pronoun. The listed
-# exceptions, such as "Bring" and "Process", are imperatives despite their endings.
+# exceptions, such as "Bring" and "Embed", are accepted despite their endings.
 NOT_IMPERATIVE = re.compile(
-    r"(?!(?:Bring|String|Ring|Process|Address|Pass|Access|Focus|Compress|Express|Suppress|Discuss|Miss|Cross|Press"
-    r"|Embed|Feed|Need|Seed|Speed|Shed|Exceed|Proceed)\b)(\w+(ing|ed|s)|An?|The|It|We|I|No|Who|What|Which|Where|When|Of)\b",
+    r"(?!(?:Bring|String|Ring|Focus|Alias|Bias|Always|Embed|Feed|Need|Seed|Speed|Shed|Exceed|Proceed)\b)"
+    r"(\w+(ing|ed|[^s]s)|An?|The|It|We|I|No|Who|What|Which|Where|When|Of)\b",
     re.IGNORECASE,
 )
 

@@ -241,6 +241,8 @@ def test_prose_linter_accepts_plain_english(read, plain):
         ("Fix the width of a column\n\nIt was two pixels short.", 0),
         ("Serving: size the thread pool", 0),
         ("Process every row", 0),
+        ("Assess the heads", 0),
+        ("Always close the file", 0),
         ("Merge branch 'main' into a branch that has a name of more than seventy-two letters", 0),
         ("Who asks after a run has failed is not told its error", 1),
         ("Fixes a column.", 2),
