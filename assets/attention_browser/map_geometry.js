@@ -45,7 +45,11 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   const profile = withProfiles
     ? Math.round(Math.min(LONGEST_PROFILE, Math.max(SHORTEST_PROFILE, PROFILE * width))) : 0;
   const leaning = columnBand * Math.cos(COLUMN_ANGLE) + 4;
-  /** @type {(right: number) => number} A cell may be narrower than a pixel: a second of audio has fifty columns. */
+  /**
+   * Returns the width of a cell if the margin at the right is `right`. The lower limit is below one pixel, because a
+   * map of audio has fifty columns per second.
+   * @type {(right: number) => number}
+   */
   const cellBeside = (right) => Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
   // The last slanted label extends beyond the right edge of the map. On a phone, upright labels leave that room for the
   // cells, so that more columns can have a label.

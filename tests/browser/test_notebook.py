@@ -116,7 +116,7 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def jupyter(programs: Path, notebook: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Yield the URL of the notebook in JupyterLab, or in the application that the test's parameter names."""
+    """Yield the notebook's URL in JupyterLab, or in the application given by the fixture's parameter."""
     program = getattr(request, "param", "jupyter-lab")
     with serving(
         programs,

@@ -44,7 +44,7 @@ def test_listed_parts_of_an_attention_score_add_up_to_the_score(shipped):
         graph_query="4",
         graph_key="4",
     )
-    # The link to the head pins the row of this cell; URLs count positions from 0.
+    # The link to the head pins the query's row. `graph_query` counts from 1, but `cross_rows` from 0.
     assert "cross_rows=3" in texts(test)
     score = float(shipped.trace(DREAM, details=True).detail("cross", "scores")[3, 1, 3, 3])
     assert healthy(test)

@@ -284,7 +284,7 @@ def test_records_of_the_shipped_model_are_not_shown_for_another_model(models):
     assert healthy(gallery) and "has not been run on this model yet" in texts(gallery)
     assert not gallery.get("bidi_component") or "exhibits" not in str(gallery.get("bidi_component"))
     off = opened("pages/switch_heads_off.py", text=DREAM, model=ARABIC)
-    assert healthy(off) and "BLEU" not in texts(off).partition("The effect of removed heads on")[0]
+    assert healthy(off) and "BLEU" not in texts(off).partition("The effect of removing heads on")[0]
     mattered = opened("pages/what_mattered.py", text=DREAM, model=ARABIC, mattered_part="agreement")
     assert "has not been measured for this model" in texts(mattered)
     assert f"--model models/{ARABIC}" in mattered.button("measure_method_agreement").help

@@ -96,7 +96,7 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
         run: requested run.
 
     Raises:
-        ServerError: the reply has another protocol or model, or is invalid.
+        ServerError: the reply is invalid, or is for a different protocol version or model.
         AtlasError, ValueError: the run raised this error on the server.
     """
     answer = _answer(reply, address, model)

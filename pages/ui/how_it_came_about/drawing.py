@@ -202,7 +202,7 @@ def _bend(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
 def _unattached_labels(
     graph: AttributionGraph, pruned: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
 ) -> alt.Chart:
-    """Return a chart layer that labels the columns of tokens without a node."""
+    """Return a chart layer with the labels of token columns whose token node is not drawn."""
     nodes = drawn_nodes(graph, pruned)
     seen = {column_of(node) for node in nodes if node.kind in ("token", "bias")}
     table = pd.DataFrame(

@@ -56,7 +56,10 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
     if letters[1] == "V":
         top_tokens = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
         labels = [token_label(token, "") for token in tokenizer.tokens(top_tokens)]
-        note = f"Only {len(top_tokens)} of {values.shape[1]:,} columns are shown: the tokens most likely at some step."
+        note = (
+            f"Only {len(top_tokens)} of {values.shape[1]:,} columns are shown: those of tokens that are the most "
+            "likely at one step or more."
+        )
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
         return StageMatrix(values[:, top_tokens], rows, labels, titles, colours, note)
     columns = token_labels(trace, letters[1]) if letters[1] in "ST" else None

@@ -56,7 +56,7 @@ def show_removal(reading: Reading) -> None:
     if params.removal:
         _show_sentence(reading, params)
     if not recorded:
-        st.caption(recording.missing("The effect of removed heads on BLEU over many sentences was"))
+        st.caption(recording.missing("The effect of removing heads on BLEU over many sentences has"))
     elif params.removal:
         _show_recorded(recorded)
 

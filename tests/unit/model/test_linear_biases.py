@@ -11,7 +11,7 @@ def test_linear_bias_slopes_match_the_paper():
     assert slopes(1).tolist() == [2**-8]
 
 
-def test_linear_bias_slopes_for_other_head_counts_match_the_published_code():
+def test_linear_bias_slopes_match_the_published_code_if_the_head_count_is_not_a_power_of_two():
     eight, sixteen = slopes(8), slopes(16)
     np.testing.assert_allclose(slopes(12), [*eight, *sixteen[0:8:2]])
     np.testing.assert_allclose(slopes(3), [2**-4, 2**-8, 2**-2])

@@ -99,7 +99,7 @@ def test_vote_offers_the_best_choices_in_their_original_order():
     assert answer_of_worth(("a", "b"), (1.0, 2.0), "").for_vote().shares == ()
 
 
-def test_bet_is_dropped_for_another_sentence_and_invalid_url_values_are_ignored():
+def test_bet_is_dropped_when_the_sentence_changes_and_invalid_url_values_are_ignored():
     params = BetParams(page="decoding", answer="2")
     assert BetParams.from_address(params.to_address()) == params and params.on("decoding") == "2"
     assert params.on("translate") == "" and params.for_another_sentence() == BetParams()

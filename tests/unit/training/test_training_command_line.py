@@ -172,7 +172,7 @@ def test_data_with_only_overlong_pairs_is_rejected(tmp_path, run_main):
 
 
 @pytest.mark.parametrize("context", [1, 2])
-def test_contexts_too_short_for_every_text_are_rejected(tmp_path, run_main, context):
+def test_context_size_that_fits_no_text_is_rejected(tmp_path, run_main, context):
     done = prepare_two_pairs(tmp_path, run_main, "eine kleine Katze", "prepare-language-model", "--context", context)
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
         f"error: no text of the train data fits into a context of size {context}: choose a larger --context"
