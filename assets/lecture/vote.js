@@ -134,7 +134,10 @@ class Vote extends Component {
           element("p", {}, problem || address.replace(/^https?:\/\//, "")))] : [])),
       ...(this.problem ? [element("p", { class: "problem", role: "alert" }, this.problem)] : []),
       element("div", { class: "buttons" }, ...buttons, button("Back to the page", () => this.dialog.close())));
-    for (const one of this.dialog.querySelectorAll("button")) if (focus && one.textContent === focus) one.focus();
+    // The focus stays in the dialog, so that a clicker does not move the slide behind it.
+    const main = this.dialog.querySelector("button.main") ?? this.dialog.querySelector("button");
+    const again = [...this.dialog.querySelectorAll("button")].find((one) => one.textContent === focus) ?? main;
+    if (again instanceof HTMLElement) again.focus();
   }
 
   /**

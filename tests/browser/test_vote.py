@@ -68,7 +68,11 @@ def test_audience_can_vote_and_see_the_answer_of_the_model(browser):
             dialog.get_by_role("button", name="Close the vote").click()
             expect(first.get_by_role("status")).to_contain_text("The vote is closed")
             assert dialog.locator(".line.model").count() == 0
-            dialog.get_by_role("button", name="Reveal").click()
+            reveal, before = dialog.get_by_role("button", name="Reveal"), screen.url
+            expect(reveal).to_be_focused()
+            screen.keyboard.press("PageDown")
+            reveal.click()
+            assert screen.url == before, "a clicker does not step the page behind the dialog"
             expect(dialog.get_by_role("status")).to_have_text(re.compile(r"The most likely tokens are “.+” with \d+%"))
             assert dialog.locator(".line.model").count() == 4 and dialog.locator(".option.right").count() == 1
             expect(first.get_by_role("status")).to_contain_text(re.compile(r"You were (right|wrong)\. The most likely"))
