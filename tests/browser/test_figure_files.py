@@ -85,7 +85,7 @@ def test_plotly_figure_is_exported_at_its_width_on_paper(reader):
     assert {"position", "value of the encoding", "dimension 4"} <= set(labels(svg))
     distance, label, compared = furthest_label(svg, save(figure, "PNG 2×", width=TWO))
     assert distance <= 2 and compared >= 8, (distance, label, compared)
-    check_pdf(save(figure, "PDF", width=TWO), 160, "dimension 4", "Value over position")
+    check_pdf(save(figure, "PDF", width=TWO), 160, "dimension 4", "Values of dimensions")
     assert figure.bounding_box()["width"] == wide, "the page is as it was"
 
 

@@ -154,7 +154,7 @@ def test_measurement_resumes_after_a_process_was_killed(model_folder, file, whol
         for each in multiprocessing.active_children():
             each.kill()
 
-    with pytest.raises(AtlasError, match="was killed, perhaps because the memory is full: run the same command again"):
+    with pytest.raises(AtlasError, match="was killed, perhaps because memory ran out: run the same command again"):
         measure_corpus(translator, file, state, processes=2, report=kill)
     assert state.exists()
     assert_same(measure_corpus(translator, file, state), whole, atol=1e-6)
