@@ -18,7 +18,7 @@ MENU = [page.title for listed in sections().values() for page in listed]
 def go(reader, name):
     """Open a page from the menu, or a part of the current page."""
     # Wait for the images, because leaving a page while they load would request images that no longer exist.
-    reader.page.wait_for_load_state("networkidle")
+    reader.page.wait_for_function("[...document.images].every((image) => image.complete)")
     if name in MENU:
         reader.choose(name)
     else:
