@@ -1,5 +1,7 @@
 """Shows the translation with remarks, and a box for entering another translation."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -9,7 +11,7 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.runs.models import server
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
-from pages.ui.text.hints import LUCKY, describe_known_mistakes, describe_likely_errors, rare_words, unusual_spelling
+from pages.ui.text.hints import LUCKY, MISTAKES, describe_likely_errors, known_remarks, rare_words, unusual_spelling
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
@@ -36,7 +38,7 @@ def show_translation(reading: Reading, *, large: bool = False, label: str = "") 
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
         with st.container(width="stretch"):
             own = f"**{label or target}:** {markdown(reading.own.target_text) or EMPTY_TRANSLATION}"
-            st.markdown("  \n".join([own, *_mistakes(reading)]))
+            st.markdown("  \n".join([own, *_known(reading, MISTAKES)]))
         beside = st.container(width="content")
         another = st.popover(
             "Try my own translation",
@@ -61,7 +63,7 @@ def show_translation(reading: Reading, *, large: bool = False, label: str = "") 
         if reading.given:
             _show_given(reading)
         if remarks := [
-            *([*_lucky(reading), _describe_effort(reading), *_describe_unapplied(reading)] if large else []),
+            *([*_known(reading, LUCKY), _describe_effort(reading), *_describe_unapplied(reading)] if large else []),
             *_remarks(reading),
         ]:
             st.caption(" ".join(remarks), help=explain("token", "parameter", "head") if large else None)
@@ -113,14 +115,9 @@ def _describe_unapplied(reading: Reading) -> list[str]:
     )
 
 
-def _mistakes(reading: Reading) -> list[str]:
+def _known(reading: Reading, remarks: Mapping[tuple[str, str], str]) -> list[str]:
     own = reading.own
-    return describe_known_mistakes(own.source_text, own.target_text) if is_shipped(reading.translator) else []
-
-
-def _lucky(reading: Reading) -> list[str]:
-    own = reading.own
-    return [LUCKY[own.source_text]] if is_shipped(reading.translator) and own.source_text in LUCKY else []
+    return known_remarks(remarks, own.source_text, own.target_text) if is_shipped(reading.translator) else []
 
 
 def _remarks(reading: Reading) -> list[str]:

@@ -1,7 +1,7 @@
 """Hints about possible errors in a translation by the built-in model."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pages.ui.text.markup import markdown
 from pages.ui.text.written_language import foreign_language, is_not_english, words_of
@@ -27,10 +27,12 @@ MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
     "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
 }
-# Notes on translations that are right by luck, by example sentence.
+# Notes on translations that are right by luck, by example sentence and by the words that are right.
 LUCKY = {
-    "The animal didn't cross the street because it was too tired.": "“es” fits *das Tier*, but this model writes “es” "
-    "whichever noun “it” means: try “too wide”."
+    (
+        "The animal didn't cross the street because it was too tired.",
+        "weil es",
+    ): "“es” fits *das Tier*, but this model writes “es” whichever noun “it” means: try “too wide”."
 }
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
 # Endings to ignore when a word is looked up in CAPITALISED, as in "Sunday's" and "Sundays".
@@ -104,14 +106,15 @@ def _describe_language(code: str) -> str:
     )
 
 
-def describe_known_mistakes(text: str, translation: str) -> list[str]:
-    """Return Markdown explanations of what is wrong in the built-in model's translation of a sentence; may be empty.
+def known_remarks(remarks: Mapping[tuple[str, str], str], text: str, translation: str) -> list[str]:
+    """Return the Markdown remarks on the built-in model's translation of a sentence; may be empty.
 
     Args:
+        remarks: MISTAKES or LUCKY.
         text: the sentence as typed.
         translation: the translation.
     """
-    return [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in translation]
+    return [remark for (example, words), remark in remarks.items() if text == example and words in translation]
 
 
 def describe_likely_errors(text: str) -> list[str]:

@@ -6,8 +6,8 @@ from pages.ui.text.hints import (
     LUCKY,
     MISTAKES,
     USUAL_WORDS,
-    describe_known_mistakes,
     describe_likely_errors,
+    known_remarks,
     rare_words,
     unknown_characters,
     unusual_spelling,
@@ -112,10 +112,11 @@ def test_hints_about_mistranslated_examples_match_the_shipped_model(shipped):
     for text, wrong in MISTAKES:
         translation = shipped.translate(text).text
         assert text in EXAMPLES and wrong in translation
-        assert describe_known_mistakes(text, translation) == [MISTAKES[text, wrong]]
-        assert describe_known_mistakes(text, "") == []
-    for text in LUCKY:
-        assert "wide" in LUCKY[text] and "weil es " in shipped.translate(text).text
+        assert known_remarks(MISTAKES, text, translation) == [MISTAKES[text, wrong]]
+        assert known_remarks(MISTAKES, text, "") == []
+    for text, right in LUCKY:
+        assert text in EXAMPLES
+        assert known_remarks(LUCKY, text, shipped.translate(text).text) == [LUCKY[text, right]]
     for text in NOT_ES:
         assert "weil es " in shipped.translate(text).text, text
 
