@@ -49,9 +49,9 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
         first = attention[0]
         if isinstance(first, (list, tuple)) and first and not isinstance(first[0], (list, tuple, float, int)):
             return _of_steps(attention, name, item, beam_indices)
-        layers = [_of_batch(_numbers(layer, f"{name} attention"), name, item) for layer in attention]
+        layers = [_of_batch(_weights(layer, name), name, item) for layer in attention]
     else:
-        array = _numbers(attention, f"{name} attention")
+        array = _weights(attention, name)
         layers = [_of_batch(layer, name, item) for layer in (array if array.ndim > 3 else [array])]
     if len({layer.shape for layer in layers}) != 1:
         raise AttentionError(
@@ -256,7 +256,7 @@ def _of_steps(steps: Sequence[Any], name: str, item: int | None, beam_indices: A
     parts: list[np.ndarray] = []
     done = 0
     for step, index in zip(steps, chosen, strict=False):
-        layers = np.stack([_of_batch(_numbers(layer, f"{name} attention"), name, index, beams=True) for layer in step])
+        layers = np.stack([_of_batch(_weights(layer, name), name, index, beams=True) for layer in step])
         # Without a key-value cache, each step recomputes all earlier rows, so keep only the new rows.
         parts.append(layers[..., done:, :] if layers.shape[-2] > done else layers)
         done += parts[-1].shape[-2]
@@ -289,23 +289,22 @@ def _of_batch(layer: np.ndarray, name: str, item: int | None, *, beams: bool = F
     return layer
 
 
-def _numbers(array: Any, what: str) -> np.ndarray:
-    """Convert a numpy, torch or jax array, or a nested list, to a float32 numpy array."""
+def _weights(array: Any, name: str) -> np.ndarray:
     if array is None:
         raise AttentionError(
-            f"The {what} is None, because fused kernels return no weights: load the model with "
+            f"The {name} attention is None, because fused kernels return no weights: load the model with "
             'attn_implementation="eager" and call it with output_attentions=True.'
         )
+    outputs = "outputs.attentions, or its encoder_attentions, decoder_attentions and cross_attentions"
+    return _numbers(array, f"{name} attention", remedy=f": pass the model's {outputs}")
+
+
+def _numbers(array: Any, what: str, *, remedy: str = "") -> np.ndarray:
+    """Convert a numpy, torch or jax array, or a nested list, to a float32 numpy array."""
     if hasattr(array, "detach"):
         # numpy has no bfloat16, so torch converts the tensor to float32 first.
         array = array.detach().cpu().float().numpy()
     try:
         return np.asarray(array).astype(np.float32)
     except (TypeError, ValueError) as error:
-        remedy = (
-            ": pass the model's outputs.attentions, or its encoder_attentions, decoder_attentions and cross_attentions"
-        )
-        raise AttentionError(
-            f"The {what} is not an array of numbers but a {type(array).__name__}"
-            f"{remedy if what.endswith('attention') else ''}."
-        ) from error
+        raise AttentionError(f"The {what} is not an array of numbers but a {type(array).__name__}{remedy}.") from error
