@@ -110,7 +110,7 @@ export function namedRows(rows, room, size = LABEL_SIZE) {
 }
 
 /**
- * Returns the cell, row label or column label at a point, or null if there is none.
+ * Returns the cell, row label or column label at a point, or null outside of them.
  * @param {MapGeometry} geometry
  * @param {number} x
  * @param {number} y

@@ -100,7 +100,7 @@ function sentenceLine(string, left, top, style, size, longest, side = "") {
 }
 
 /**
- * Returns the shapes of a layer norm. In lecture mode there are none, because the label would be too small to read.
+ * Returns the shapes of a layer norm. In lecture mode the list is empty, because the label would be too small to read.
  * @param {number} middle
  * @param {number} y
  * @param {boolean} large

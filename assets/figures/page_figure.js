@@ -83,7 +83,7 @@ function hostOf(place) {
 }
 
 /**
- * Returns a component's own figure that has this name or no name; null if there is none.
+ * Returns a component's own figure that has this name or no name; null without such a figure.
  * @param {HTMLElement} place
  * @param {string} name
  * @returns {OwnFigure | SVGSVGElement | null}
