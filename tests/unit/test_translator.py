@@ -5,8 +5,10 @@ import pytest
 import torch
 
 from pages.ui.charts.matrix import cells
+from tests.conftest import perturbed
+from tests.small_models import small
 from transformer.analysis.view import view_of
-from transformer.checkpoints.checkpoint import load_checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from transformer.checkpoints.model_files import save_model
 from transformer.decoding.greedy import greedy
 from transformer.decoding.step import entropy, top_candidates
@@ -14,9 +16,11 @@ from transformer.decoding.texts import MAX_TOKENS
 from transformer.errors import DeviceError, TextError
 from transformer.model import devices
 from transformer.model.devices import available_devices
+from transformer.model.transformer import build
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import END, START
+from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import DETAILS, KINDS, PARTS, STACKS
 
@@ -236,6 +240,17 @@ def test_text_at_the_token_limit_is_read_and_a_longer_text_is_rejected(small_tra
         small_translator.trace(text + "1")
     with pytest.raises(TextError, match="23,000 characters"):
         small_translator.trace("x" * 23_000)
+
+
+def test_translation_ends_where_the_learned_positions_end(tokenizer):
+    torch.manual_seed(8)
+    model = perturbed(build(small(tokenizer.size, 24, 3, 40, positions="learned", max_positions=20)))
+    short = Translator(Checkpoint(model, tokenizer), device="cpu", version="short")
+    for settings in (DecodingSettings(), DecodingSettings("beam", beam_size=2)):
+        translation = short.translate("A dog.", settings)
+        assert len(translation.tokens) == 20 and not translation.complete
+    with pytest.raises(TextError, match="20 learned positions"):
+        short.translate("A dog.", prefix=range(10, 31))
 
 
 def test_missing_device_is_rejected_with_a_list_of_devices(model_folder):
