@@ -92,10 +92,11 @@ def test_unaligned_line_counts_as_missing_its_sure_links(tmp_path):
     [
         ("2-0\n\n", "line 1: there is a link 2-0, but the two texts have 2 and 2 words"),
         ("0-0\n", "line 2: there is no such line"),
+        ("1 1 1\n", "pair 2: there is no such pair"),
         ("I have\n", "line 1: 'I' is not a link such as 0-0"),
     ],
 )
-def test_invalid_gold_alignments_are_reported_with_their_line_number(tmp_path, gold, said):
+def test_invalid_gold_alignments_are_reported_with_their_line_or_pair_number(tmp_path, gold, said):
     with pytest.raises(ValueError, match=said):
         noted(tmp_path / "gold.txt", gold)
 

@@ -98,7 +98,7 @@ class GoldAlignments:
         lines = list(read_lines(path))
         rows = [row for _, line in lines if (row := ROW.fullmatch(line))]
         by_link = bool(rows) and len(rows) == sum(bool(line.strip()) for _, line in lines)
-        self._path, self._first = path, 1 if by_link else first
+        self._path, self._row, self._first = (path, "pair", 1) if by_link else (path, "line", first)
         self._lines = _links_of_rows(rows) if by_link else [self._parsed(number, line) for number, line in lines]
         if by_link and any(int(row[1]) == 0 for row in rows):
             raise ValueError(f"{path} names a pair 0: number the pairs from 1")
@@ -114,9 +114,9 @@ class GoldAlignments:
         Raises:
             ValueError: the file has no such pair, or has a link to a word that the pair does not have.
         """
-        where = f"{self._path}, line {number + 1}"
+        where = f"{self._path}, {self._row} {number + 1}"
         if number >= len(self._lines):
-            raise ValueError(f"{where}: there is no such line, but there are more sentence pairs")
+            raise ValueError(f"{where}: there is no such {self._row}, but there are more sentence pairs")
         sure, possible = self._lines[number]
         for source, target in sure | possible:
             if pair and not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -168,7 +169,8 @@ def _translate_batch(
     real = source != model.symbols.pad
     edits = edits_of([interventions] * len(source), model.config, device=source.device)
     cache = model.start_cache(model.encode(source, real, edits=edits), real, edits=edits)
-    limit, constraints = 2 * source.shape[1] + 10, Constraints(spelling=tokenizer.spelling)
+    limit = min(2 * source.shape[1] + 10, model.config.position_limit or math.inf)
+    constraints = Constraints(spelling=tokenizer.spelling)
     if beam == 1:
         steps = greedy(model, cache, limit=limit, constraints=constraints)
         return torch.stack([step.predicted for step in steps], dim=1).tolist()
