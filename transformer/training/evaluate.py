@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -169,7 +169,7 @@ def _translate_batch(
     real = source != model.symbols.pad
     edits = edits_of([interventions] * len(source), model.config, device=source.device)
     cache = model.start_cache(model.encode(source, real, edits=edits), real, edits=edits)
-    limit = min(2 * source.shape[1] + 10, model.config.position_limit or math.inf)
+    limit = min(2 * source.shape[1] + 10, model.config.position_limit or sys.maxsize)
     constraints = Constraints(spelling=tokenizer.spelling)
     if beam == 1:
         steps = greedy(model, cache, limit=limit, constraints=constraints)
