@@ -15,17 +15,17 @@ from transformer import __version__
 from transformer.commands.terminal import errors_without_traceback
 
 PROG = "attention-atlas"
-# Module in `transformer.commands` and one-line help for each command. They are listed here, because importing the
-# modules takes seconds.
+# Module in `transformer.commands` and one-line help for each command, listed here so that --help need not import the
+# modules, which takes seconds.
 COMMANDS = {
     "translate": ("translate", "translate a sentence, and save the trace of the run"),
     "info": ("translate", "print a model's architecture and the number of its parameters"),
     "import": ("translate", "convert a Hugging Face translation model to a model folder"),
-    "export": ("translate", "convert a model folder for another program"),
+    "export": ("translate", "convert a model for use in another program"),
     "align": ("align", "align the words in sentence pairs"),
     "prepare": ("train", "build a vocabulary and tokenize sentence pairs"),
     "prepare-language-model": ("train", "build a vocabulary and tokenize texts for a language model"),
-    "train": ("train", "train in a prepared folder, or continue training there"),
+    "train": ("train", "train a model in a prepared folder, or resume its training"),
     "compare-attention": ("train", "train one small language model per attention type"),
     "average": ("train", "average the weights of several models"),
     "synthesise": ("train", "translate sentences with a model, to train another model"),
@@ -37,15 +37,15 @@ COMMANDS = {
     "gallery": ("measure", "find heads with a clear function, over many sentences"),
     "match": ("measure", "for each head, find the most similar head of another model"),
     "means": ("measure", "compute every head's mean output, and save it in the model folder"),
-    "importance": ("measure", "switch off each head alone, over many sentences"),
-    "effects": ("measure", "measure every head on each of many sentences, and save arrays"),
-    "removal": ("measure", "compute BLEU and chrF while heads are removed"),
+    "importance": ("measure", "switch off one head at a time, and measure the effect over many sentences"),
+    "effects": ("measure", "save, as arrays, where every head looks in each of many sentences and what it affects"),
+    "removal": ("measure", "compute BLEU and chrF as more and more heads are removed"),
     "agreement": ("measure", "measure how well attribution methods agree, over many sentences"),
     "paths": ("measure", "test how well attribution graphs predict the effects of cutting paths"),
-    "lessons": ("lessons", "check a lesson, or list what a lesson can claim"),
+    "lessons": ("lessons", "check a lesson, or list the claims that a lesson can make"),
     "verify": ("verify", "rerun saved experiments, and compare the numbers"),
     "serve": ("serve", "serve the model to many apps, on one machine or on several"),
-    "language-model": ("language_model", "continue texts, score texts, find copying heads"),
+    "language-model": ("language_model", "continue or score texts, or find copying heads"),
     "tasks": ("tasks", "train a small Transformer to copy, reverse, sort or add"),
 }
 # Packages in requirements.txt that every command imports, and those that the app imports in addition.
@@ -65,8 +65,8 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "app",
         add_help=False,
-        help="start the app (default); accepts --lecture [ADDRESS], "
-        "which opens the app to the network, --processes N, and the options of `streamlit run`",
+        help="start the app (default); accepts --lecture [ADDRESS] "
+        "(opens the app to the network), --processes N, and the options of `streamlit run`",
     )
     for name, (_, purpose) in COMMANDS.items():
         commands.add_parser(name, add_help=False, help=purpose)
@@ -74,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def start_app(options: Sequence[str]) -> None:
-    """Serve the app from one process or, in lecture mode, from several processes behind one URL."""
+    """Serve the app from one process or, in lecture mode or with --processes, from several processes behind one URL."""
     check_packages(PACKAGES, "app")
     # These modules import some of the packages checked above.
     from attention_atlas import app_process, app_processes
@@ -88,7 +88,9 @@ def start_app(options: Sequence[str]) -> None:
     parser.add_argument("--processes", type=int, metavar="N")
     known, others = parser.parse_known_args(options)
     if known.processes is not None and not 1 <= known.processes <= app_processes.MAX_PROCESSES:
-        raise SystemExit(f"error: --processes must be a number from 1 to {app_processes.MAX_PROCESSES}")
+        raise SystemExit(
+            f"error: --processes must be a number from 1 to {app_processes.MAX_PROCESSES}, not {known.processes}"
+        )
     # Check the port here, because Streamlit would report an invalid port with a traceback.
     port_of(others)
     others, hall = lecture_options(others)
@@ -114,8 +116,9 @@ def check_packages(names: Sequence[str], extra: str) -> None:
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise SystemExit(
-            f"error: {sys.executable} has no {', '.join(missing)}. If the app is installed, run "
-            f"`pip install 'attention-atlas[{extra}]'`; in the folder of app.py, `pip install -r requirements.txt`"
+            f"error: {sys.executable} has no {', '.join(missing)}. If you installed attention-atlas, "
+            f"run `pip install 'attention-atlas[{extra}]'`; if you use a folder with app.py, run "
+            "`pip install -r requirements.txt` there"
         )
 
 

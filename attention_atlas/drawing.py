@@ -46,7 +46,7 @@ class Drawing:
 
     @cached_property
     def data(self) -> str:
-        """The HTML document. IPython's display objects, which BertViz uses, also have an attribute of this name."""
+        """The HTML document. The attribute has the same name as in IPython's display objects, which BertViz uses."""
         return document(self.messages, kind=self.kind, title=self.title)
 
     def save(self, path: str | Path) -> None:
@@ -65,7 +65,7 @@ class Drawing:
         elif path.suffix in (".html", ".svg"):
             path.write_text(self.data if path.suffix == ".html" else self._repr_svg_(), encoding="utf-8")
         else:
-            raise AttentionError(f"There is no file {path.name}: the name must end in .html, .svg or .npz.")
+            raise AttentionError(f"Cannot save {path.name}: the name must end in .html, .svg or .npz.")
 
     def _repr_svg_(self) -> str:
         return picture(self.trace, self.kind, unframe(self.messages[self.kind])[0]["asked"]["choice"])
@@ -120,7 +120,7 @@ def show(
     if isinstance(attention, Trace):
         trace = attention
     elif tokens is not None and arrays.keys() & set(KINDS):
-        raise AttentionError("Pass the tokens for encoder, decoder and cross as source_tokens and target_tokens.")
+        raise AttentionError("With encoder=, decoder= or cross=, pass source_tokens and target_tokens, not tokens.")
     elif attention is not None or tokens is not None:
         trace = trace_of(attention, () if tokens is None else tokens, **arrays)
     else:
@@ -156,5 +156,5 @@ def display(drawing: Drawing, *, written: bool = False) -> Drawing | None:
     marimo = sys.modules.get("marimo")
     if not written and not (marimo and marimo.running_in_notebook()):
         drawing.save(DEFAULT_FILE)
-        print(f"{Path(DEFAULT_FILE).resolve()}: open it in a browser")
+        print(f"Saved {Path(DEFAULT_FILE).resolve()}; open it in a browser")
     return drawing

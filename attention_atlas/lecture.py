@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from transformer.commands.terminal import MAX_PORT
 
 PORT = 8501
-# LABEL matches the part of a host name between dots (RFC 1123, section 2.1). NAME does not match text of only digits
-# and dots, which is an IP address, or a port given by mistake.
+# LABEL matches the part of a host name between dots (RFC 1123, section 2.1). NAME does not match text that
+# consists only of digits and dots: an IP address, or a port given by mistake.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
 # RFC 5737 reserves this address for documentation. Connecting a UDP socket to it selects a route without sending
@@ -95,9 +95,9 @@ def check_host(host: str) -> str:
     except ipaddress.AddressValueError:
         if not NAME.fullmatch(host):
             raise SystemExit(
-                "error: --lecture needs the address or the name of this machine on its network, such as "
-                f"{own_address() or '192.168.1.20'}, without http:// and without a port (for a port, add --server.port "
-                f"8600), not '{host}'"
+                f"error: --lecture does not accept '{host}'; give the address or the name of this machine on its "
+                f"network, such as {own_address() or '192.168.1.20'}, without http:// and without a port (for a port, "
+                "add --server.port 8600)"
             ) from None
         for_itself = host == "localhost"
     if for_itself:

@@ -1,11 +1,11 @@
 """Reverse proxy: one URL in front of several app processes.
 
-A connection carries one request or one websocket. The proxy reads the head of the request and chooses a process. The
-proxy changes only a few headers, and adds a cookie or compression to some answers. All other bytes pass through
-unchanged, in both directions and no faster than the receiver accepts them. The process therefore checks `Host`,
-`Origin`, cookies and tokens as if there were no proxy. The proxy makes the process close the connection after its
-answer. A second request on the same connection, whose head the proxy has not read, therefore never reaches the process.
-The proxy itself answers requests to the vote endpoint and requests for static files that it has cached.
+A connection carries one request or one websocket. The proxy reads the head of the request, chooses a process, changes a
+few headers, and adds a cookie or compression to some responses. All other bytes pass through unchanged, in both
+directions and no faster than the receiver accepts them. The process therefore checks `Host`, `Origin`, cookies and
+tokens as if there were no proxy. The proxy makes the process close the connection after its response. A second
+request, whose head the proxy has not read, therefore never reaches the process. The proxy itself answers requests to
+the vote endpoint and requests for static files that it has cached.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from ipaddress import ip_address
 from attention_atlas.static_copies import StaticCopies, compress, compressible_length
 from attention_atlas.vote_endpoint import VoteEndpoint, vote_request
 
-# Size limits in bytes: for a request's head, which is long if the URL contains slides, and for each chunk passed on.
+# Size limits in bytes: for a request's head, which is long if the URL encodes slides, and for each chunk passed on.
 MAX_HEAD = 1 << 16
 CHUNK = 1 << 16
 # Timeouts in seconds, for a request's head to arrive and for an app process to accept a connection. The first is long,
@@ -36,7 +36,7 @@ UNAVAILABLE = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
     b"Retry-After: 2\r\nRefresh: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
 )
-# End of an HTTP answer without a body, after which the connection closes.
+# End of an HTTP response without a body, after which the connection closes.
 NO_BODY = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request" + NO_BODY
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_BODY
@@ -50,7 +50,7 @@ class Backend:
         port: local port on which the process listens; None while it does not listen.
         websockets: number of open websockets, one per open page.
         expected: number of users sent to the process in the last ARRIVAL_TIMEOUT seconds, with or without a websocket.
-        turn: number of the last new user sent to the process, counted over all processes; 0 if there was none.
+        turn: serial number of the latest new user sent to the process, counted over all processes; 0 if there was none.
     """
 
     port: int | None = None
@@ -68,7 +68,7 @@ class ProxiedRequest:
         backend: index of the process that the browser's cookie names; None without a cookie.
         websocket: whether the request opens a websocket.
         repeatable: whether the request has no body, so that it can be sent to another process if the first one exits
-            before answering.
+            before it responds.
         file: path of one of Streamlit's own files, if the browser accepts a compressed copy of the whole file;
             otherwise None.
     """
@@ -96,15 +96,15 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     fields_by_name = [(field.partition(b":")[0].lower(), field) for field in fields]
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
-    # If one of the two upgrade headers is missing, the app process
-    # answers normally and would then read the next request.
+    # A websocket needs both upgrade headers. If one is missing, the app process sends a normal response and would then
+    # read another request.
     websocket = method == b"GET" and all(
         any(name == header and token in field.lower() for name, field in fields_by_name)
         for header, token in ((b"connection", b"upgrade"), (b"upgrade", b"websocket"))
     )
     left_out: set[bytes] = set()
     if not websocket:
-        # The app process must close the connection after answering. A proxy in the network may share one connection
+        # Make the app process close the connection after its response: a proxy in the network may share one connection
         # among several browsers, so the next request may come from another browser.
         left_out |= {b"connection", b"keep-alive", b"upgrade"}
     if not ip_address(peer.partition("%")[0]).is_loopback:
@@ -134,8 +134,8 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
 class ReverseProxy:
     """Assigns each browser to one app process, and keeps it there with a cookie.
 
-    A session and the files of its pages exist only in one process. A client's IP address cannot identify a browser,
-    because a whole lecture hall shares one address.
+    A browser must stay with its process, because its session and the files of its pages exist only there. An IP address
+    cannot identify a browser, because a whole lecture hall shares one address.
 
     Args:
         backends: app processes; their ports may change at any time.
@@ -176,7 +176,7 @@ class ReverseProxy:
             writer.write(TOO_LARGE)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             # The browser or the app process has disconnected, no head has arrived in time, or the proxy is stopping.
-            # In each case, an answer is impossible or not expected.
+            # In each case, a response is impossible or not expected.
             pass
         finally:
             writer.close()
@@ -228,7 +228,7 @@ class ReverseProxy:
         writer.write(UNAVAILABLE)
 
     async def _packed(self, request: ProxiedRequest, head: bytes, app_reader: asyncio.StreamReader) -> bytes | None:
-        """Return and cache a compressed copy of a whole answer; None if the answer passes through unchanged."""
+        """Cache and return a compressed copy of a whole response; None if the response passes through unchanged."""
         if request.file is None or (length := compressible_length(head)) is None:
             return None
         packed = await asyncio.to_thread(compress, head, await app_reader.readexactly(length))
@@ -286,9 +286,9 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _send(reader: asyncio.StreamReader, app_writer: asyncio.StreamWriter) -> None:
-    """Pass on what a browser sends after the head.
+    """Send an app process everything that a browser sends after the head.
 
-    An app process may answer without reading everything, so ignore errors.
+    Errors are ignored, because the process may respond without reading everything.
     """
     try:
         await _pump(reader, app_writer)

@@ -16,28 +16,29 @@ STALE_HEADERS = (b"content-length", b"accept-ranges", b"etag")
 
 
 class StaticCopies:
-    """HTTP answers with compressed bodies, by path."""
+    """HTTP responses with compressed bodies, by path."""
 
     def __init__(self) -> None:
-        self._answers: dict[bytes, bytes] = {}
+        self._responses: dict[bytes, bytes] = {}
         self._bytes = 0
 
     def get(self, path: bytes) -> bytes | None:
-        return self._answers.get(path)
+        return self._responses.get(path)
 
-    def keep(self, path: bytes, answer: bytes) -> None:
-        """Store an answer if the size limit allows it."""
-        if path not in self._answers and self._bytes + len(answer) <= MAX_BYTES:
-            self._answers[path] = answer
-            self._bytes += len(answer)
+    def keep(self, path: bytes, response: bytes) -> None:
+        """Store a response if the size limit allows it."""
+        if path not in self._responses and self._bytes + len(response) <= MAX_BYTES:
+            self._responses[path] = response
+            self._bytes += len(response)
 
 
 def compressible_length(head: bytes) -> int | None:
-    """Return the length of a body that is worth compressing and caching; None if the body is not.
+    """Return the length of a body that is worth compressing and caching; None for any other body.
+
+    Only files that browsers may cache forever are cached, because they are the same for all users.
 
     Args:
-        head: head of the answer. Only a file that browsers may cache forever is cached, because it is the same for all
-            users.
+        head: head of the response.
     """
     line, *_ = head.split(b"\r\n", 1)
     fields = {name.lower(): value.strip() for name, value in _fields(head)}
@@ -52,7 +53,7 @@ def compressible_length(head: bytes) -> int | None:
 
 
 def compress(head: bytes, body: bytes) -> bytes:
-    """Return the whole answer with a compressed body."""
+    """Return the whole response with a compressed body."""
     line, *_ = head.split(b"\r\n", 1)
     packed = gzip.compress(body, COMPRESSION_LEVEL, mtime=0)
     fields = [name + b":" + value for name, value in _fields(head) if name.lower() not in STALE_HEADERS]

@@ -29,7 +29,7 @@ from attention_atlas.browser.scripts import script
 from transformer.files.csv_cells import escaped
 from transformer.files.paths import ASSETS
 
-# Environment variable that contains the name of the lecturer's cookie, set if the app runs behind a vote endpoint.
+# Environment variable with the name of the lecturer's cookie. It is set if the app runs behind a vote endpoint.
 LECTURER_COOKIE = "ATTENTION_ATLAS_LECTURER_COOKIE"
 PATH = b"/vote"
 ACTIONS = {
@@ -43,11 +43,11 @@ ACTIONS = {
 # Maximum size of a body in bytes, and seconds allowed for it to arrive.
 MAX_BODY = 8_192
 BODY_TIMEOUT = 10.0
-# Maximum time, in seconds, that a request waits for the vote to change, and maximum number of waiting requests. After
-# each answer, a browser soon sends its next request.
+# Maximum time, in seconds, that a request waits for the vote to change, and maximum number of waiting requests. A
+# browser waits almost all the time, because it sends its next request soon after each response.
 WAIT_SECONDS = 25.0
 MAX_WAITING = 2_000
-# Seconds for which a browser stays the lecturer's.
+# How long a browser counts as the lecturer's, in seconds.
 LECTURE_SECONDS = 12 * 3600
 ONLY_LECTURER = "Only the lecturer's browser may do this: open the URL that the terminal shows."
 REASONS = {200: "OK", 303: "See Other", 400: "Bad Request", 403: "Forbidden", 405: "Method Not Allowed"}
@@ -127,7 +127,7 @@ class VoteEndpoint:
         self._tell(f"{PATH.decode()}/lecturer?{self._code}")
 
     async def answer(self, request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
-        """Return the whole HTTP answer to a request."""
+        """Return the whole HTTP response to a request."""
         try:
             if request.method != ACTIONS[request.action]:
                 raise VoteError(405, "This address does not support the request's HTTP method.")
@@ -199,7 +199,7 @@ class VoteEndpoint:
         state, file = self.box.state(lecturer=True), StringIO(newline="")
         shares = state.get("shares") or [""] * len(state["choices"])
         rows = csv.writer(file)
-        rows.writerow(["question", "choice", "votes", "share of the model", "answer"])
+        rows.writerow(["question", "choice", "votes", "model's share", "answer"])
         for number, choice in enumerate(state["choices"]):
             cells = state["question"], choice, state["counts"][number], shares[number], number == state.get("answer")
             rows.writerow(map(escaped, cells))

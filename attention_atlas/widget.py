@@ -71,7 +71,7 @@ class Browser(anywidget.AnyWidget):
     def _known(self, proposal: Any) -> str:
         kinds = self.messages
         if kinds and proposal.value not in kinds:
-            raise traitlets.TraitError(f"there is no {proposal.value} attention: there is {', '.join(kinds)}")
+            raise traitlets.TraitError(f"there is no {proposal.value} attention; choose from: {', '.join(kinds)}")
         return proposal.value
 
     @traitlets.validate("layer", "head")

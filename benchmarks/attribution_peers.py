@@ -31,7 +31,7 @@ from transformer.values.trace import Trace
 SENTENCE = "The old man who lives next door gave his dog a bone."
 TRANSLATION = "Der alte Mann, der nebenan wohnt, gab seinem Haustier einen Knochen."
 WORD = "Haustier"
-# Number of steps in the peers' integrated gradients.
+# Number of steps that captum and inseq use for integrated gradients.
 STEPS = 50
 CAPTUM, INSEQ = f"captum {version('captum')}", f"inseq {version('inseq')}"
 # A peer's explanation function; it explains the predicted tokens at the given positions one by one.
@@ -57,7 +57,9 @@ class Marian:
 
     @classmethod
     def write(cls, folder: Path) -> Marian:
-        """Build a model with the shipped model's size and vocabulary, and save and load it in both formats."""
+        """Build a model with the shipped model's size and vocabulary. Save and load it in this project's format and in
+        Hugging Face's.
+        """
         shipped = load_checkpoint(MODEL)
         config = replace(shipped.model.config, norm="post")
         torch.manual_seed(1)

@@ -1,19 +1,19 @@
-"""Times every attribution method on one translation, and compares the methods that captum and inseq also have.
+"""Times every attribution method on one translation, and compares it with captum and inseq where they have it.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/attributions.py [--json FILE]
 
-The sentence has 12 words, and each duration includes the model run to be explained. The first part times each method,
-and all methods together, on the shipped model. The second part uses a model of the same size with random weights, which
-also exists as a Hugging Face Marian model. captum and inseq explain that second model, because Marian is post-norm and
-the shipped model is pre-norm. There, the explained word has two tokens, because inseq needs at least two. Before the
-second part is timed, results on which this project and captum should agree are compared.
+The sentence has 12 words, and each duration includes the model run to be explained. The benchmark first times each
+method, and all methods together, on the shipped model. It then uses a model of the same size with random weights, saved
+in this project's format and as a Hugging Face Marian model. captum and inseq need this second model, because Marian is
+post-norm and the shipped model is pre-norm. The word explained in the second model has two tokens, because inseq needs
+at least two. Before timing the second model, the benchmark checks that this project and captum agree where they should.
 
-Some rows compare two different computations. Frozen gradients exist only here; the peers compute input x gradient
-instead, which also takes one backward pass. inseq's occlusion sets an embedding to 0, while erasure here hides the
-token. The peers compute integrated gradients with their default of 50 steps. This project takes as many steps as are
-needed to bring the error of the sum below one twentieth, and prints the errors. Neither peer has norms, rollout or
-ALTI. Run this benchmark on idle cores.
+Some rows compare two different computations. Only this project has frozen gradients; captum and inseq compute input x
+gradient instead, which also takes one backward pass. inseq's occlusion sets an embedding to 0, while erasure here hides
+the token. captum and inseq compute integrated gradients with their default of 50 steps. This project takes as many
+steps as it needs for the scores' sum to be off by less than one twentieth, and prints the errors. Neither captum nor
+inseq has norms, rollout or ALTI. Run this benchmark on idle cores.
 """
 
 import logging
@@ -83,8 +83,8 @@ def figures(repeats: int) -> dict[str, Figure]:
     with tempfile.TemporaryDirectory() as folder:
         marian = Marian.write(Path(folder))
         print(
-            f"12 words, {len(marian.trace.source_tokens)} x {len(marian.trace.predicted_tokens)} tokens; equal "
-            f"random weights here and in Hugging Face {transformers.__version__}"
+            f"12 words, {len(marian.trace.source_tokens)} x {len(marian.trace.predicted_tokens)} tokens; the "
+            f"same random weights here and in Hugging Face {transformers.__version__}"
         )
         compare(marian)
         explained = {"a word of two tokens": marian.word(), "each token": range(len(marian.trace.predicted_tokens))}

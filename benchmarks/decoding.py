@@ -44,7 +44,7 @@ from transformer.text.tokenizer import END
 BEAM = 4
 LENGTHS = (20, 60)
 BATCHES = (1, 32)
-# Seconds between two turns, in which the threads of the previous library go to sleep.
+# Pause before each library's turn, in seconds, during which the previous library's threads go to sleep.
 PAUSE = 0.1
 ENDLESS = Constraints(suppressed=frozenset({END}))
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]

@@ -49,7 +49,7 @@ def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
     attribution_graph(FrozenRun(trace, weights), target)
     found = {
         "12 words: graph of a word": figure(seconds["graph"]),
-        "12 words: the same, CPU seconds": figure(process_time() - began),
+        "12 words: graph of a word, CPU seconds": figure(process_time() - began),
         f"12 words: all {len(paths)} paths cut": figure(seconds["cuts"]),
     }
     show(found, "s")

@@ -3,15 +3,15 @@
     pip install -r benchmarks/requirements.txt
     python benchmarks/interventions.py [--json FILE]
 
-The first part uses a model of the shipped model's size with random weights. With one head switched off at a time, each
-contender computes the log-probability of one translation of 12 words. The contenders are this project in batches, this
-project in single runs, and hooks on Hugging Face's Marian. Head importance is timed on the shipped model; the time
-includes tokenizing, translating, and estimating importance from gradients.
+Heads are switched off one at a time, in a model of the shipped model's size with random weights. For each head, the
+log-probability of one translation of 12 words is computed in three ways: by this project in batches, by this project in
+single runs, and by hooks on Hugging Face's Marian. Head importance is timed on the shipped model; the time includes
+tokenizing, translating, and estimating importance from gradients.
 
 Patching copies each cell of one sentence's residual stream into a run on another sentence, and measures the difference
-between two logits. The peer is TransformerLens (`pip install 'transformer-lens>=3,<4'`; skipped if missing).
-TransformerLens patches decoder-only models, so its decoder has as many layers as both stacks here together.
-TransformerLens runs the model once per cell, so only every twelfth cell is timed there; times are per cell.
+between two logits. It is compared with TransformerLens (`pip install 'transformer-lens>=3,<4'`; skipped if missing).
+TransformerLens patches decoder-only models, so its decoder has as many layers as this project's encoder and decoder
+together. It runs the model once per cell, so only every twelfth of its cells is timed; times are per cell.
 
 At the end, `attributions.py` (with captum and inseq), `graph.py` and `peak_memory.py` run. Run this benchmark on idle
 cores.
@@ -86,7 +86,9 @@ def by_hooks(
 
 
 def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> tuple[int, Callable[[], object]]:
-    """Return the number of cells in both residual streams, and a function that patches every cell, in batches."""
+    """Return the number of cells in the residual streams of encoder and decoder, and a function that patches every
+    cell, in batches.
+    """
     pair = tuple(source[0].flip(0).tolist()), tuple(_shifted(predicted)[0].tolist())
     sites: tuple[PatchSite, ...] = "encoder.residual", "decoder.residual"
     depths = range(1 + model.config.encoder_layers), range(1 + model.config.decoder_layers)
@@ -184,7 +186,7 @@ def board(repeats: int) -> dict[str, Figure]:
     """Return the time, in seconds, to measure every head's importance on 12 words."""
     translator = Translator.load(device="cpu")
     seconds = medians({"board": lambda: head_importance(translator, SENTENCE)}, repeats)["board"]
-    return {"12 words: the importance board, from the text on": figure(seconds)}
+    return {"12 words: head importance, starting from the text": figure(seconds)}
 
 
 def main() -> None:

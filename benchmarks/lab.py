@@ -1,8 +1,8 @@
 """Measures training on small tasks: steps per second, and seconds until 99 % of the held-out items are correct.
 
-Training steps of `transformer.tasks` take turns with two peers. The first peer is built from torch.nn's encoder and
-decoder layers, with the same sizes, batches and optimiser. The second peer is the hand-written backward pass in
-`transformer.backpropagation` (float64, numpy). The seconds are the time that a user waits, for training steps and 100
+`transformer.tasks` and two alternatives take turns. The first alternative is built from torch.nn's encoder and decoder
+layers, with the same sizes, batches and optimiser. The second is the hand-written backward pass in
+`transformer.backpropagation` (float64, numpy). The seconds are how long a user waits for the training steps and 100
 snapshots.
 
     python benchmarks/lab.py [--threads N] [--json FILE]
@@ -73,9 +73,9 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
 
 
 def steps_per_second() -> dict[str, float]:
-    """Return the steps per second of the trainer and both peers, which take turns.
+    """Return the steps per second of the trainer, torch.nn and the hand-written backward pass, which take turns.
 
-    The best of several rounds counts, because other processes disturbed that round least.
+    Each figure comes from the fastest of several rounds, the one that other processes disturbed least.
     """
     config = TaskConfig(task="reverse", steps=(ROUNDS + 1) * STEPS, snapshots=1)
     trainer = TaskTrainer(config)

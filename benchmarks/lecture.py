@@ -170,7 +170,9 @@ async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, me
 
 
 async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int = 0, parts: int = 1) -> Measured:
-    """Run part `part` of `parts`, counted from 0, with `people` new users and new sentences, for `lasts` seconds."""
+    """Simulate part `part` (0-based) of a lecture in `parts` parts, each with `people` new users and new sentences, for
+    `lasts` seconds; return the measurements.
+    """
     measured = Measured()
     async with asyncio.TaskGroup() as hall:
         for number in range(part * people, (part + 1) * people):
@@ -240,20 +242,20 @@ def figures(
     lost = wrong(measured.answers)
     for line in (*measured.errors, *lost):
         print(line, file=sys.stderr)
-    found = {"errors": len(measured.errors), "answers to something else": len(lost), "answers": len(measured.answers)}
+    found = {"errors": len(measured.errors), "wrong answers": len(lost), "answers": len(measured.answers)}
     for what, seconds in (("first page", measured.opened), ("answer", [answer.seconds for answer in measured.answers])):
         if seconds:
             found |= {
                 f"{what} p50, s": statistics.median(seconds),
                 f"{what} p95, s": percentile(seconds),
-                f"{what} at most, s": max(seconds),
+                f"{what} maximum, s": max(seconds),
             }
     cores = len(os.sched_getaffinity(0))
     return found | {
-        "answers a second": len(measured.answers) / took,
-        "processor an answer, s": used / len(measured.answers),
-        "processors' share of the app, %": 100 * used / took / cores,
-        "processors' share of this program, %": 100 * own_use / took / cores,
+        "answers per second": len(measured.answers) / took,
+        "CPU time per answer, s": used / len(measured.answers),
+        "processor use by the app, %": 100 * used / took / cores,
+        "processor use by this program, %": 100 * own_use / took / cores,
         "memory before, MB": before,
         "memory at the peak, MB": peak,
         "memory after, MB": after,

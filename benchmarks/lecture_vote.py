@@ -1,4 +1,4 @@
-"""Measures the time from a vote on a phone until the lecturer's bar rises, for benchmarks/lecture.py."""
+"""Measures the time from a vote on a phone until the bar on the lecturer's page rises, for benchmarks/lecture.py."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ class Screen:
 
 
 async def ask(address: str, method: str, path: str, body: object = None, cookie: str = "") -> tuple[str, Any]:
-    """Send an HTTP request; return the head and the parsed body of the answer."""
+    """Send an HTTP request; return the head and the parsed body of the response."""
     host, _, port = address.partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     sent = b"" if body is None else json.dumps(body).encode()
@@ -70,7 +70,7 @@ async def phone(address: str, number: int, vote: int) -> tuple[float, float]:
 
 
 async def question(address: str, cookie: str, people: int) -> list[float]:
-    """Let all users vote on one question; return the seconds from each vote until the lecturer's bar rose."""
+    """Let all users vote on one question; return the seconds until each vote raised the bar on the lecturer's page."""
     act = {"act": "open", "question": "What comes next?", "choices": CHOICES}
     _, opened = await ask(address, "POST", "/vote/act", act, cookie)
     screen = Screen(stage=opened["stage"])
@@ -93,7 +93,7 @@ def votes(people: int, lasts: float, processes: int) -> dict[str, float]:
         deadline = time.monotonic() + PATIENCE
         while (found := re.search(r"/vote/lecturer\?\S+", printed())) is None:
             if time.monotonic() > deadline:
-                raise RuntimeError("the server showed no address for the lecturer")
+                raise RuntimeError(f"the server printed no URL for the lecturer within {PATIENCE:.0f} s")
             time.sleep(0.1)
         path = found[0]
 
@@ -110,11 +110,11 @@ def votes(people: int, lasts: float, processes: int) -> dict[str, float]:
         took, used = time.perf_counter() - began, processor(process) - used
         return {
             "votes": len(times),
-            "vote to bar p50, s": statistics.median(times),
-            "vote to bar p95, s": percentile(times),
-            "vote to bar at most, s": max(times),
-            "processor a vote, s": used / len(times),
-            "processors' share of the app, %": 100 * used / took / len(os.sched_getaffinity(0)),
+            "vote until shown p50, s": statistics.median(times),
+            "vote until shown p95, s": percentile(times),
+            "vote until shown maximum, s": max(times),
+            "CPU time per vote, s": used / len(times),
+            "processor use by the app, %": 100 * used / took / len(os.sched_getaffinity(0)),
             "memory before, MB": before,
             "memory after, MB": memory(process, "VmRSS"),
         }

@@ -57,7 +57,7 @@ def main() -> None:
         print(f"  {said}:", ", ".join(f"{each} {value:.2f}" for each, value in slopes(costs, name).items()))
     write(options.json, figures)
     if options.record:
-        cores = f"{os.cpu_count()} cores of a CPU, of which {options.threads} computed"
+        cores = f"{options.threads} of {os.cpu_count()} CPU cores"
         recorded = RecordedCosts(tuple(costs), MODEL, cores, COMMAND)
         options.record.write_text(recorded.to_json() + "\n", encoding="utf-8")
 

@@ -38,7 +38,7 @@ from transformer.running.translator import Translator
 
 TOKENS = 65_001
 LENGTH = 20
-# Bytes in a megabyte, as `benchmarks.server.memory` counts.
+# Bytes in a megabyte, as in `benchmarks.server.memory`.
 MB = 2**20
 # Beam size and number of steps of the search whose memory is measured.
 BEAM, STEPS = 5, 60
@@ -247,7 +247,7 @@ def ctranslate(folder: Path, output: Path) -> object | None:
 
 
 def report(what: str, found: Mapping[str, float]) -> None:
-    """Print each library's time in seconds on one line, with the ratio of this project's time to it."""
+    """Print on one line each library's time in seconds, and this project's time divided by it."""
     ours = found["ours"]
     others = ", ".join(
         f"{name} {taken:.3f} s (ours / theirs {ours / taken:.2f})" for name, taken in found.items() if name != "ours"

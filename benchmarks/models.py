@@ -1,4 +1,4 @@
-"""Models for benchmarks: this project's with random weights, and models of the same size from other libraries."""
+"""Models for benchmarks: this project's model with random weights, and models of the same size from other libraries."""
 
 from functools import cache
 
@@ -28,7 +28,7 @@ def shape() -> TransformerConfig:
 
 @cache
 def random_model() -> Transformer:
-    """Return a model of the shipped size with random weights, seeded so that every process gets the same weights."""
+    """Return a model of the shipped model's size with random weights, the same in every process."""
     torch.manual_seed(1)
     model = build(shape()).eval().requires_grad_(False)
     # Round to half precision, because checkpoints store half precision.

@@ -29,7 +29,7 @@ SENTENCE = (
     "where he once taught was going to be closed in summer, he put on his best coat, took his dog, and walked through "
     "the rain to the mayor, who had been one of his students many years ago."
 )
-NOTHING, BOARD, EVERYTHING = "the model and one trace", "the importance board", "the board and every method"
+NOTHING, BOARD, EVERYTHING = "the model and one trace", "head importance", "head importance, graph and every method"
 GRAPH = "the attribution graph"
 PARTS = (NOTHING, BOARD, GRAPH, *METHODS, EVERYTHING)
 
@@ -68,7 +68,7 @@ def main() -> None:
     options = arguments.parse_args()
     if options.part:
         compute(options.part)
-        # getrusage may report the peak of the parent process instead.
+        # Read VmHWM, because getrusage may report the peak of the parent process.
         print(memory(os.getpid(), "VmHWM"))
         return
     write(options.json, figures())

@@ -1,7 +1,7 @@
-"""Compares this project's training speed with torch's nn.Transformer of the same size, in target tokens per second.
+"""Compares the training speed of this project and of torch's nn.Transformer, in target tokens per second.
 
 This project's trainer and nn.Transformer take turns in one process, on the same batches of random tokens. Sequences are
-as long as short everyday sentences. Both models use bfloat16 where the processor supports it.
+as long as short everyday sentences. Both models have the same size and use bfloat16 where the processor supports it.
 
     python benchmarks/training.py [--json FILE]
 """
@@ -82,7 +82,7 @@ def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
 def measure() -> dict[str, dict[str, float | str]]:
     """Return the tokens per second of the trainer and of nn.Transformer, which take turns.
 
-    The best of several rounds counts, because other processes disturbed that round least.
+    Each figure comes from the fastest of several rounds, the one that other processes disturbed least.
     """
     keep_freed_memory()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -117,7 +117,7 @@ def start_process(image: Image, environment: dict[str, str], address: str) -> su
 def temporary_folders(place: Path) -> str:
     """Return nginx directives for private temporary folders.
 
-    Another user's nginx may have left files in the system's folders, and large answers would then fail.
+    In the system's folders, files left by another user's nginx could make large responses fail.
     """
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     return " ".join(f"{kind}_temp_path {place}/{kind};" for kind in kinds)
@@ -153,7 +153,7 @@ def nginx(place: Path, addresses: dict[str, str]) -> Iterator[Path]:
 
 
 def ask(path: str, address: str = f"127.0.0.1:{PORT}", **headers: str) -> tuple[dict[str, str], bytes]:
-    """Send a GET request; return the headers and body of the answer."""
+    """Send a GET request; return the headers and body of the response."""
     wish = urllib.request.Request(f"http://{address}{path}", headers={"Host": HOST} | headers)
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         return dict(answer.headers.items()), answer.read()
@@ -173,7 +173,7 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 
 def visits(log: Path) -> list[list[str]]:
     """Return the process, cache status and path of each request so far."""
-    # nginx writes the log line when a request ends, a moment after the answer.
+    # Wait for nginx, which writes the log line when a request ends, a moment after the response.
     time.sleep(0.5)
     return [line.rpartition(", ")[2].split("|", 2) for line in log.read_text(encoding="utf-8").splitlines()]
 
@@ -210,7 +210,7 @@ def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
         assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a user with a cookie got another cookie"
         assert asyncio.run(translated(cookie)), f"a user of {process} has no translation"
         met = {visit[0] for visit in visits(log)[seen:]}
-        assert met == {other}, f"a user of {process} got {met}"
+        assert met == {other}, f"requests of a user of {process} reached {met} instead of {other}"
     gone = sum(process == killed for process in processes.values())
     print(f"{killed} was killed: its {gone} users moved to {other}, and the users of {other} stayed")
 
@@ -245,7 +245,7 @@ def measured(people: int, seconds: float) -> None:
     waits = [answer.seconds for answer in took.answers]
     print(
         f"{people} users, own sentences: {len(waits)} answers, p50 {statistics.median(waits):.2f} s, "
-        f"p95 {percentile(waits):.2f} s, {len(took.errors)} errors, {len(lost)} answers to something else"
+        f"p95 {percentile(waits):.2f} s, {len(took.errors)} errors, {len(lost)} wrong answers"
     )
 
 
@@ -281,7 +281,7 @@ def main() -> None:
                 for _ in range(10):
                     ask("/")
                     assert asyncio.run(translated()), "the page has no translation"
-                print("10 new users got the other process")
+                print("10 new users reached the other process")
         finally:
             for process in processes.values():
                 process.terminate()

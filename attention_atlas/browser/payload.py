@@ -45,7 +45,7 @@ AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
 
 def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """Return how often a row's weights on ordinary tokens can be doubled while their sum stays at most 1.
+    """Return how many times each row's weights on ordinary tokens can be doubled before their sum exceeds 1.
 
     Args:
         weights: attention weights, [..., R, C].
@@ -61,12 +61,12 @@ def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
 def payload(
     trace: Trace, kind: Kind, header: Mapping[str, Any], arrangements: Iterable[tuple[bool, bool]] = EVERY_ARRANGEMENT
 ) -> bytes:
-    """Return the message for one attention kind: a header for drawing, and all weights as 16-bit codes.
+    """Return the message for one attention kind: a header that says how to draw it, and all weights as 16-bit codes.
 
     Args:
         trace: trace of a model run.
         kind: attention kind to encode.
-        header: other data that the browser needs.
+        header: fields to add to the message's header.
         arrangements: arrangements that the user can choose from.
     """
     weights, mask = trace.attention(kind), trace.mask(kind)
@@ -125,7 +125,7 @@ def browser_payload(
     if opened["layer"] < 0 and opened["head"] < 0:
         telling = clearest_head(trace, metrics)
         opened |= {"layer": telling.layer, "head": telling.head}
-    # Without a toolbar, the user cannot request another arrangement.
+    # With `glance`, there is no toolbar, so the user cannot request another arrangement.
     only = [(choice["words"], not choice["hide"])] if glance else EVERY_ARRANGEMENT
     return payload(
         trace,
@@ -158,13 +158,13 @@ def browser_payload(
 
 
 def sentence_id(trace: Trace) -> str:
-    """Return an id for the trace's source and target text, with which the browser tells sentences apart."""
+    """Return an id for the trace's source and target text; the browser uses it to tell sentences apart."""
     return f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
-    """Return a metric's values for all heads, and the value at which a bar is full. If the metric does not apply to a
-    head, the head's value is None.
+    """Return a metric's values for all heads, and the value that fills the metric's bar completely. A head's value is
+    None if the metric does not apply to it.
     """
     finite = values[~np.isnan(values)]
     return {

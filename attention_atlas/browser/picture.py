@@ -1,4 +1,4 @@
-"""Renders one head as an SVG image, for viewers that run no scripts, such as a saved notebook without a kernel."""
+"""Renders one head as an SVG image, for use where scripts do not run, as in a saved notebook without a kernel."""
 
 import unicodedata
 from base64 import b64encode
@@ -64,7 +64,7 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
 
 
 def image(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
-    """Return the SVG as an HTML img element, which JupyterLab also shows in an untrusted notebook."""
+    """Return a head's attention map as an HTML img element, which JupyterLab shows even in an untrusted notebook."""
     data = b64encode(picture(trace, kind, choice).encode()).decode("ascii")
     return f'<img alt="{_title(kind, choice)}" src="data:image/svg+xml;base64,{data}">'
 
@@ -94,7 +94,7 @@ def _shorten(label: str) -> str:
 
 
 def _width(labels: Sequence[str]) -> int:
-    """Return the estimated width of the longest label, in pixels; no font is available to measure text."""
+    """Return the width of the longest label in pixels, estimated because no font is available to measure text."""
     wide = [sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in label) for label in labels]
     return CHARACTER * max(wide, default=0)
 

@@ -8,8 +8,8 @@ from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, is_vi
 from transformer.values.tokens import Token
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
-# Unicode's isolate marks. The first strong letter inside decides the direction of the enclosed text, independently of
-# the text around it.
+# Unicode's isolate characters. The first strong character between them sets the direction of the enclosed text,
+# independently of the text around it.
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 # Invisible characters that set the direction of the text after them. BIDI_CONTROLS contains isolates, embeddings,
 # overrides, and the characters that close these.
@@ -20,7 +20,7 @@ RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 
 def isolate(text: str) -> str:
-    """Return text for use within a sentence; text with right-to-left letters is isolated so as not to reorder it."""
+    """Return text for use within a sentence; isolate right-to-left text so that it does not reorder the sentence."""
     label = displayable(text)
     backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in label)
     return f"{ISOLATE}{label}{END_OF_ISOLATE}" if backwards else label
@@ -66,7 +66,7 @@ def label_without_space(label: str) -> str:
 
 
 def entry_label(vocabulary: TextVocabulary, token: int) -> str:
-    """Return the label of a vocabulary entry, outside any text."""
+    """Return the label of a vocabulary entry that is not part of a text."""
     return token_label(Token(token, vocabulary.texts[token], None, vocabulary.symbols.role(token)), "")
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-# A weight w is sent as floor(60,000 w + 3), so every value with four decimal places has six codes. Rounding a received
-# weight then gives the four decimal places of the tensor, which steps of 1/65,535 would not.
+# A weight w is sent as floor(60,000 w + 3), so every value with four decimal places has six codes. The browser
+# can then round a weight to the same four decimal places as the tensor. With steps of 1/65,535, it could not.
 STEPS = 60_000
 STEPS_PER_DECIMAL = 6
 MASKED_CODE = 65_535

@@ -169,7 +169,7 @@ def test_widget_rejects_a_choice_that_does_not_exist():
     browser = Browser(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), layer=0, head=1)
     with pytest.raises(TraitError, match="there is no layer 9"):
         browser.layer = 9
-    with pytest.raises(TraitError, match="there is no cross attention: there is decoder"):
+    with pytest.raises(TraitError, match="there is no cross attention; choose from: decoder"):
         browser.kind = "cross"
     assert (browser.kind, browser.layer, browser.head) == ("decoder", 0, 1)
 

@@ -61,7 +61,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     where.add_argument(
         "--cluster", metavar="ADDRESS", help='address of a Ray cluster to measure on; "auto": the one on this machine'
     )
-    importance = commands.add_parser("importance", help="measure the effect of switching off each head alone")
+    importance = commands.add_parser("importance", help="measure the effect of switching off one head at a time")
     importance.add_argument(
         "--mode", choices=MODES, default="zero", help="what replaces the output of a head that is off (%(default)s)"
     )
@@ -80,7 +80,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     effects.add_argument(
         "--output", type=Path, required=True, metavar="FILE.npz", help="write the numbers to this file"
     )
-    removal = commands.add_parser("removal", help="measure BLEU and chrF while removing heads, least important first")
+    removal = commands.add_parser("removal", help="compute BLEU and chrF as heads are removed, least important first")
     removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (plain or .gz)")
     removal.add_argument(
         "--importance", type=Path, required=True, metavar="FILE.json", help="file written by `importance`"

@@ -74,7 +74,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
 
-    command = commands.add_parser("train", help="train in a prepared folder, or resume training there")
+    command = commands.add_parser("train", help="train a model in a prepared folder, or resume its training")
     command.add_argument("--run", type=Path, required=True, help="folder made by `prepare` or `prepare-language-model`")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: CUDA if available, else the CPU")
     command.add_argument(

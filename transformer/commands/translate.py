@@ -91,7 +91,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         action="store_true",
         help="if config.json ties two embeddings that differ in the weights file, use the target embedding for both",
     )
-    export = commands.add_parser("export", help="convert a model folder for another program")
+    export = commands.add_parser("export", help="convert a model for use in another program")
     export.add_argument("--format", choices=("huggingface",), required=True, help="format of the other program")
     for command in (importing, export):
         command.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write")

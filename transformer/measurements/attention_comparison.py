@@ -79,7 +79,7 @@ def compare_attentions(
         tokens=int(validation.lengths.sum()),
         model=f"{config.layers} layers, {config.heads} heads, width {config.d_model}, {tokenizer.size:,} tokens",
         training=f"{steps:,} steps of {config.batch_pieces:,} tokens",
-        machine=f"{os.cpu_count()} CPU cores, {torch.get_num_threads()} used",
+        machine=f"{torch.get_num_threads()} of {os.cpu_count()} CPU cores",
         command=f"python -m transformer.training compare-attention --run {run} --steps {steps} --seeds {seeds} "
         f"--output {output}" + (f" --models {models}" if models else ""),
     )

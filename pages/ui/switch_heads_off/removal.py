@@ -40,7 +40,7 @@ SEEDS = 3
 
 
 def show_removal(reading: Reading) -> None:
-    """Show recorded results over many sentences and, on request, how scores fall while heads are removed."""
+    """Show recorded results over many sentences and, on request, how scores fall as heads are removed."""
     params = session.params(OffParams)
     st.subheader("How many heads does the model need?", anchor=False)
     recording = REMOVAL.beside(reading.translator)
