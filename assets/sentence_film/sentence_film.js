@@ -30,16 +30,21 @@ import { transport, transportButton } from "../shared/transport.js";
  */
 
 // Times in milliseconds: the whole film, the movement of a cell to its position in the next frame, and the delay
-// between new cells.
+// between new cells. Looking at a frame's numbers takes as long as reading NUMBERS words.
 const FILM_DURATION = 60_000;
+const NUMBERS = 10;
 const MOVE_DURATION = 700;
 const CELL_DELAY = 45;
 
 /**
- * Returns the milliseconds for each frame.
- * @param {number} count of frames
+ * Returns the milliseconds for a frame: longer texts stay on the screen for longer.
+ * @param {{ says: string }[]} frames
+ * @param {number} at
  */
-export const paceOf = (count) => FILM_DURATION / count;
+export function paceOf(frames, at) {
+  const efforts = frames.map(({ says }) => NUMBERS + says.split(" ").length);
+  return (FILM_DURATION * efforts[at]) / efforts.reduce((sum, effort) => sum + effort);
+}
 
 /**
  * Returns the zero-based index of the frame that a key selects, or undefined if the key selects none.
@@ -82,7 +87,7 @@ export class SentenceFilm extends Component {
   drawn = "";
   synced = new SyncedState(this, "params", () => ({ ...this.params }));
   player = new Player({
-    count: () => this.data.frames.length, at: () => this.params.frame - 1, pace: () => paceOf(this.data.frames.length),
+    count: () => this.data.frames.length, at: () => this.params.frame - 1, pace: () => paceOf(this.data.frames, this.params.frame - 1),
     show: (at) => { this.params.frame = at + 1; this.draw(); },
     changed: () => { this.draw(); if (!this.player.playing) this.synced.send(); },
   });

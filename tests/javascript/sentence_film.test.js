@@ -13,7 +13,12 @@ test("presenter and arrow keys move between frames and stop at both ends", () =>
   assert.deepEqual([frameAfter("PageUp", 0, 11), frameAfter("PageDown", 10, 11)], [0, 10]);
 });
 
-test("the whole film takes a minute", () => assert.equal(Math.round(11 * paceOf(11)), 60_000));
+test("the film takes a minute, and a frame with a longer text takes longer", () => {
+  const frames = ["One word.", "A text of five words.", "A"].map((says) => ({ says }));
+  const paces = frames.map((_, at) => paceOf(frames, at));
+  assert.equal(Math.round(paces.reduce((sum, pace) => sum + pace)), 60_000);
+  assert.ok(paces[1] > paces[0] && paces[0] > paces[2]);
+});
 
 test("a player pauses on request, stops at the last step, and then restarts from the first", () => {
   mock.timers.enable({ apis: ["setTimeout"] });
