@@ -14,8 +14,8 @@ def test_page_shows_three_maps_and_the_measured_cost_of_a_typed_text(visit, serv
         expect(reader.page.get_by_text(re.compile(r"Compressed: \d+ × \d")).first).to_be_visible()
         reader.page.wait_for_url(re.compile("long_text=The"))
         reader.fits("the maps")
-        reader.page.get_by_role("radio", name="What it costs").or_(
-            reader.page.get_by_role("button", name="What it costs")
+        reader.page.get_by_role("radio", name="Cost", exact=True).or_(
+            reader.page.get_by_role("button", name="Cost", exact=True)
         ).first.click()
         reader.page.get_by_role("button", name="Measure on this machine").click()
         reader.see("this machine, just now")

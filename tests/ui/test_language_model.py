@@ -231,7 +231,7 @@ def test_link_to_the_induction_head_opens_a_text_with_repeated_tokens(beginning,
     assert "lm_part" not in test.query_params
     assert typed(test, "beginning") == (beginning if kept else REPETITION)
     shown = texts(test)
-    assert "is called “induction”. In this text, " in shown and "tokens have occurred before" in shown
+    assert "is called “induction”. In this text, " in shown and "tokens repeat an earlier token" in shown
     submit(test, "I was born in", "beginning")
     assert "In this text, no token occurs twice" in texts(test)
 

@@ -122,7 +122,7 @@ def show_likelihood(reading: LanguageReading) -> None:
     elif limit is not None and length >= limit:
         reason = f"the model has only {limit} positions and has used them all"
     else:
-        reason = "the text could continue"
+        reason = "the maximum number of new tokens is reached"
     how = reading.params.in_words
     st.caption(
         f"{how[:1].upper()}{how[1:]}: {count} {'token' if count == 1 else 'tokens'} written, log-probability "

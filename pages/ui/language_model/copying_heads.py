@@ -34,14 +34,14 @@ from transformer.values.trace import Trace
 
 TITLES = {
     "previous": "1. On the previous token",
-    "induction": "2. On what followed the same token earlier (induction)",
-    "duplicate": "3. On the same token earlier",
+    "induction": "2. After an earlier copy of the token (induction)",
+    "duplicate": "3. On an earlier copy of the token",
 }
 # The tokens that a copying head attends to, by the name of the score.
 PLACES = {
     "previous": "the previous token",
-    "induction": "what followed the same token earlier",
-    "duplicate": "the same token earlier",
+    "induction": "the token after an earlier copy of the same token",
+    "duplicate": "an earlier copy of the same token",
 }
 # Scores that are defined only for a text with repetitions.
 REPEATED = ("induction", "duplicate")
@@ -52,22 +52,22 @@ def show_copying_heads(loaded: LanguageModel) -> None:
     st.markdown(
         f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. In the second half, the "
         "next token can be predicted only by looking back at the first half. A head in an earlier layer looks at the "
-        "previous token; an *induction head* then finds what followed the same token earlier (Olsson et al. 2022).",
+        "previous token; an *induction head* then finds the token after the earlier copy (Olsson et al. 2022).",
         help=explain("induction head", "previous-token head", "head"),
     )
     scores = scores_of_model(loaded)
     if isinstance(scores, str):
         st.warning(markdown(scores), icon=":material/edit:")
         return
-    with main_figure("**Which heads copy?** The share of each head’s attention on the tokens in a map’s title, 0 to 1"):
+    with main_figure("**Which heads copy?** Share of each head’s attention on the tokens that a title names, 0 to 1"):
         side_by_side([_map(scores, name) for name in NAMES], "lm_copying", sentence="")
     for name in NAMES:
         prose(f"lm_named_{name}", named_heads(scores, name), MAPS, opened=partial(_fill_map, loaded, name))
     st.caption(
-        f"A head gets a name if, on average, more than {THRESHOLD:.0%} of its attention is on the tokens in the title "
-        "of the map. In the maps of a text, a head may have further names, which describe it on that text. Click a "
-        f"head to open its map. For an “{NAMES['induction']}” or “{NAMES['duplicate']}” head, the map then shows a "
-        "text that repeats itself, unless yours already does."
+        f"A head gets a name if, on average, more than {THRESHOLD:.0%} of its attention is on the tokens that the "
+        "title names. A head may get further names, which describe its behaviour on your text only. Click a head to "
+        f"open its map. For an “{NAMES['induction']}” or “{NAMES['duplicate']}” head, a text with repetitions then "
+        "replaces your text, unless your text has repetitions."
     )
 
 
@@ -117,7 +117,7 @@ def _fill_map(loaded: LanguageModel, name: str) -> None:
 
 
 def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
-    """Return sentences that say how an induction or duplicate-token head behaves on a text; empty for other heads."""
+    """Return sentences that describe how an induction or duplicate-token head behaves on a text; "" for other heads."""
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):
         return ""
@@ -138,8 +138,8 @@ def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int)
         for score in REPEATED
         if NAMES[score] in names
     )
-    rows = "one token has" if again == 1 else f"{again} tokens have"
-    return f"{pattern_sentence} In this text, {rows} occurred before. Of the attention from such tokens, {shares}."
+    rows = "one token repeats" if again == 1 else f"{again} tokens repeat"
+    return f"{pattern_sentence} In this text, {rows} an earlier token. Of the attention from repeated tokens, {shares}."
 
 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:

@@ -83,7 +83,7 @@ def _show_text_box(loaded: LanguageModel, name: str, text: str) -> None:
         primary=first,
         request=session.box_request(),
         label=f"Text {NUMBERS[name]}{'' if first else ' to compare'} (up to {max_tokens(loaded)} tokens)",
-        placeholder="Type a text …" if first else "Another text, or none …",
+        placeholder="Type a text …" if first else "Another text (optional) …",
         button="Read",
         help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
     )
@@ -103,10 +103,12 @@ def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
 
 
 def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
-    """Return two Markdown texts: how probable a text is, or which of two is more probable; and the exact numbers.
+    """Return a verdict and the exact numbers, both as Markdown.
+
+    The verdict says how probable one text is, or which of two texts is more probable.
 
     Args:
-        scores: the scores of one or two texts, by the number of each text on the page.
+        scores: the scores of one or two texts. The keys are the numbers of the texts on the page.
     """
     if len(scores) == 1:
         (score,) = scores.values()
@@ -128,12 +130,15 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
 
 
 def _numbers(scores: Mapping[int, TextScore]) -> str:
-    """Return Markdown with the log-probabilities and perplexities of two texts; if the lengths differ, compare them."""
+    """Return Markdown with the log-probabilities and perplexities of two texts.
+
+    If the texts differ in length, the Markdown also says which text the model expects more.
+    """
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"
     per_token = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per token"
     if len(first.tokens) == len(second.tokens):
-        return f"{log_probs}, the perplexities {per_token}."
+        return f"{log_probs}, and the perplexities are {per_token}."
     per_word = f"{_perplexity_per_word(first)} and {_perplexity_per_word(second)} per word"
     by_tokens, by_words = (
         number if better else another
@@ -146,8 +151,8 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
     )
     return (
         f"{log_probs}. But text {number} has {_token_count(first)} and text {another} has {_token_count(second)}, and "
-        f"every further token makes a text less likely. The fair comparison is the perplexity: {per_token}, "
-        f"{per_word}. {expected}."
+        "every further token makes a text less likely. For a fair comparison, use the perplexities: "
+        f"{per_token}, and {per_word}. {expected}."
     )
 
 

@@ -14,8 +14,8 @@ from transformer.errors import AtlasError, CheckpointError
 from transformer.model.devices import available_devices
 
 NO_MODEL = (
-    "There is no language model here. Put the folder of a model that was trained with `python -m transformer.training`"
-    f", or of a GPT-2 from Hugging Face, into `{OWN_FOLDER}` and reload this page."
+    f"There is no language model here. Put a model folder into `{OWN_FOLDER}` and reload this page. The model can be "
+    "trained with `python -m transformer.training`, or be a GPT-2 model from Hugging Face."
 )
 
 

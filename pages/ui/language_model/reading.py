@@ -36,7 +36,7 @@ MAPS = HeadMaps(PAGES, TextHeadParams, lambda _: (replace(session.params(Languag
 # A text that a copying head can continue, because its last words have occurred before.
 REPETITION = "She loves tea and he loves music. She loves tea and he"
 BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPETITION, "")
-EMPTY_TEXT = "(nothing: the model starts by itself)"
+EMPTY_TEXT = "(empty: the model chooses the first word)"
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class LanguageReading:
         return self.traced.trace
 
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
-        assert kind == "decoder", "a language model has no other attention kind"
+        assert kind == "decoder", "a language model has only decoder self-attention"
         return self.runs.get(ContinuationMetricsRun(self.run))
 
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
-        """Return the head to show: the user's choice, or the clearest head on this text."""
+        """Return the head to show: the user's choice or, by default, the result of `clearest_head` for this text."""
         shape = self.trace.decoder.shape[:2]
         return at_clearest_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
@@ -138,7 +138,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
             asked.text,
             store_text,
             label=f"Start of a text (up to {max_tokens(loaded)} tokens)",
-            placeholder="Type the start of a text, or nothing …",
+            placeholder="Type the start of a text, or leave it empty …",
             button="Continue",
             primary=True,
             request=session.box_request(),

@@ -35,10 +35,10 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
-# Value of the select box for the translator. All values except TRANSLATOR_OPTION and OWN_OPTION are names of model
-# folders.
+# Value that stands for the translator in the select box of models. All values except TRANSLATOR_OPTION and OWN_OPTION
+# are names of model folders.
 TRANSLATOR_OPTION = ""
-# Value of the select box for attention from a file. No folder can have this name.
+# Value that stands for attention from a file in the select box. It clashes with no folder, because it contains a slash.
 OWN_OPTION = "/own"
 
 
@@ -84,7 +84,7 @@ def subject_choice(page: str) -> None:
 
 
 def show_head_links() -> None:
-    """Show buttons on the "Language model" page that open other pages, which show the language model's heads."""
+    """On the "Language model" page, show buttons that open pages about the language model's heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
             if st.button(label, key=f"lm_{page}", icon=icon, **setting(SubjectParams, subject=LANGUAGE_MODEL)):

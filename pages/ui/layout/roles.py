@@ -1,8 +1,9 @@
 """Roles of page elements, which decide what is visible in lecture mode.
 
 In lecture mode, a page shows only its main figure, as large as the screen. Pages mark elements as the main figure, as
-words of the figure, or as an aside; unmarked elements are explanations or controls. assets/lecture/page.css hides or
-enlarges elements by role. Code that draws charts and tables calls `is_lecture_mode` to choose their size.
+text of the figure, or as an aside; unmarked elements are explanations or controls. An element's role decides whether
+assets/lecture/page.css hides or enlarges it. Code that draws charts and tables calls `is_lecture_mode` to choose their
+size.
 """
 
 import streamlit as st
@@ -85,7 +86,7 @@ def figure_words() -> DeltaGenerator:
 
 
 def aside(name: str) -> DeltaGenerator:
-    """Return a container for content beside or inside the main figure that is hidden in lecture mode.
+    """Return a container whose content is hidden in lecture mode, even inside the main figure.
 
     Args:
         name: a name that is unique on the page.

@@ -27,7 +27,7 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 
 KEY = "lecture"
-# Session-state key for the page of the slide that the user opened, kept until a script run shows that page.
+# Session-state key. When the user opens a slide, it stores the slide's page until a script run shows this page.
 OPENED_SLIDE = "_opened_slide"
 TOO_LONG = "This page was not added: its sentence makes the URL too long."
 LIST_LEFT_OUT = "This slide contains only the open sentence: your list of sentences would make the URL too long."
@@ -41,18 +41,18 @@ HEAD_PAGES = (
     "inside_a_layer",
     "change_attention",
 )
-# Pages that show either the translator or a language model. With a language model, a slide is described
-# by that model's text and head.
+# Pages that show either the translator or a language model. If such a page shows a language model, a slide's
+# description names the text and the head of the language model.
 ANY_MODEL_PAGES = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")
 
 
 def opened_page(page: str) -> str | None:
-    """Return the page of the slide that the user opened; None if it is the open `page`, or if no slide was opened.
+    """Return the page to switch to because the user opened a slide; None if there is no need to switch.
 
-    The session keeps the slide's page until that page is open, because Streamlit may interrupt a script run before it
-    switches pages.
+    No switch is needed if no slide was opened or if `page` is the slide's page. The session keeps the slide's page
+    until then, because Streamlit may interrupt a script run before it switches pages.
     """
     if st.session_state.get(OPENED_SLIDE) == page:
         del st.session_state[OPENED_SLIDE]

@@ -8,8 +8,8 @@ import segno
 
 NO_CODE = "This page's URL is too long for a QR code. Shorten the sentence."
 LOCAL = (
-    "“{host}” only works on this computer. Start the app with “attention-atlas --lecture{port}” "
-    "(or “python -m attention_atlas --lecture{port}” if it is not installed), and open the URL that it prints."
+    "“{host}” works only on this computer. Start the app with “attention-atlas --lecture{port}” (or, if this command "
+    "is not installed, with “python -m attention_atlas --lecture{port}”), and open the URL that the app prints."
 )
 # Default port of `streamlit run`.
 PORT = 8501

@@ -16,7 +16,7 @@ from transformer.lessons.tables import Table
 
 # Sizes in pixels.
 LABEL, TILE = 170, 44
-# Pattern of the part of a head's label before the layer number.
+# Matches everything before the layer number in a head's label.
 HEAD = re.compile(".*, layer ")
 
 
@@ -83,7 +83,9 @@ def costs(table: Table) -> alt.LayerChart:
     base = alt.Chart(frame).encode(
         y=alt.Y("at:O", title=None, axis=axis),
         x=alt.X(
-            "cost:Q", title="nats lost if hidden (%: attention)", axis=alt.Axis(tickCount=5, **{**AXIS, "grid": True})
+            "cost:Q",
+            title="nats lost if the word is hidden (%: its attention)",
+            axis=alt.Axis(tickCount=5, **{**AXIS, "grid": True}),
         ),
         tooltip=["word:N", alt.Tooltip("cost:Q", format=".2f"), "share:N"],
     )
@@ -151,7 +153,7 @@ def ranks(table: Table) -> alt.LayerChart:
         tooltip=[
             "without:N",
             alt.Tooltip("change:Q", format="+.3f"),
-            alt.Tooltip("times:Q", title="times as likely", format=".3f"),
+            alt.Tooltip("times:Q", title="probability multiplied by", format=".3f"),
         ],
     )
     at = table.labels.index(table.marked) if table.marked else 0
@@ -170,11 +172,11 @@ def ranks(table: Table) -> alt.LayerChart:
 def tiles(table: Table) -> alt.LayerChart:
     """Return a chart with one tile per head and one row of tiles per layer.
 
-    With one share per head, the colour of a tile shows the share, from 0 to 1. With two, a tile is coloured if the
-    first share is larger than the second, and grey otherwise.
+    If the table has one value per head (a share from 0 to 1), the tile's colour shows this value. If it has two, a tile
+    is coloured if the first value is larger than the second, and grey otherwise.
 
     Args:
-        table: a table with one or two shares per head. `Table.across` is the number of heads in a layer.
+        table: a table with one or two values from 0 to 1 per head. `Table.across` is the number of heads in a layer.
     """
     rows = tile_rows(table)
     shares = [np.array(column, dtype=np.float64) for column in table.columns.values()]

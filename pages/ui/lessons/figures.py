@@ -64,7 +64,7 @@ def pinned_row(lesson_step: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...
 
     Args:
         lesson_step: the step.
-        at: the 0-based layer and head of the map, on which the row may depend.
+        at: the 0-based layer and head that the map shows. Different heads may have different rows.
     """
     kind = lesson_step.figure["kind"]
     row = lesson_step.evidence.row(kind, lesson_step.figure["row"], at)
@@ -87,9 +87,9 @@ def chosen_in_map(lesson_step: MeasuredStep, opened: tuple[str, int]) -> Attenti
 
 
 def show_map(lesson_step: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
-    """Show the attention browser of a step. When the task is done, the browser switches to the answer.
+    """Show the attention browser of a step. When the task is done, the attention browser switches to the answer.
 
-    Streamlit reruns do not change what the user has chosen in the browser until the task is done or another step opens.
+    Until then, or until another step opens, the user's choice in the attention browser survives Streamlit reruns.
 
     Args:
         lesson_step: the step.
@@ -114,7 +114,7 @@ def show_map(lesson_step: MeasuredStep, opened: tuple[str, int], *, done: bool) 
 
 
 def _request_number(lesson_step: MeasuredStep, shown: tuple[str, int, bool]) -> int:
-    """Return the request number for the attention browser, which changes when the step is opened, reopened or done."""
+    """Return the attention browser's request number. It changes when the step is opened, reopened or completed."""
     # If a script run does not show the map, Streamlit drops the user's choice but the attention browser keeps it.
     # In that case, make a new request.
     stays = SYNCED.shown == shown and _key(lesson_step) in st.session_state
@@ -126,7 +126,7 @@ def _key(lesson_step: MeasuredStep) -> str:
 
 
 def show_without(lesson_step: MeasuredStep, *, done: bool) -> None:
-    """Show a head's map in the trained model and, when the task is done, in the model without one part."""
+    """Show a head's map in the trained model and, when the task is done, without the mask or without positions."""
     maps = [
         Map(title, rows, columns, values, mask)
         for title, rows, columns, values, mask in without_maps(lesson_step.evidence, **lesson_step.figure)
@@ -143,7 +143,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
     """
     table = pd.read_csv(StringIO(curve))
     for lines, unit, name, meaning in (
-        (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: 1 of {row.among:,.0f}"),
+        (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: a guess among {row.among:,.0f}"),
         (QUALITY, "chrF, 0 to 100", "chrf", lambda row: f"{row.chrF:.0f} after {row.part} of the steps"),
     ):
         points = marked.rename(columns={"as unsure as among": "among", "of all steps": "part"})
@@ -161,7 +161,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
                 last=int(table.step.max()),
             ),
             key=f"lesson_{name}",
-            alt=f"{unit} over the training steps.",
+            alt=f"Learning curve: {unit}, by training step.",
             sentence="",
         )
 

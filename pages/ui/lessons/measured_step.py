@@ -22,7 +22,7 @@ VALUE_START, VALUE_END = "\ue000", "\ue001"
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """A lesson step with the measured result of its claim.
+    """A lesson step with the result of checking its claim.
 
     Attributes:
         step: the step, as defined in the lesson file.
@@ -43,7 +43,7 @@ class MeasuredStep:
 
     @property
     def before(self) -> MeasuredStep | None:
-        """The step with the attention map that is shown before the answer; None if there is no such map."""
+        """A copy whose figure is the attention map that is shown before the answer; None if there is no such map."""
         step = with_map_before(self.step)
         return step and replace(self, step=step)
 

@@ -75,7 +75,7 @@ def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
 
 
 def _lesson_after(name: str) -> Lesson | None:
-    """Return the next lesson in the list that can be read; None if there is none."""
+    """Return the next readable lesson in the list; None if there is none."""
     files = lesson_files()
     for path in list(files.values())[list(files).index(name) + 1 :]:
         with suppress(LessonError, OSError):

@@ -19,8 +19,8 @@ def show_overview() -> None:
     files = lesson_files()
     params = session.params(LessonParams)
     st.markdown(
-        "Each of these short lessons builds on the one before. Every step shows a figure of the real model "
-        f"({LANGUAGES}), asks what you expect, and then shows what was measured. "
+        "Each of these short lessons builds on the previous one. Every step shows a figure computed by the real "
+        f"model ({LANGUAGES}), asks what you expect, and then shows what was measured. "
         + (f"**{len(params.done)} of {len(files)}** done." if params.done else "Begin with the first.")
     )
     shipped = [(name, path) for name, path in files.items() if path.parent == SHIPPED_FOLDER]

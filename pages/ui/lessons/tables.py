@@ -17,14 +17,14 @@ from transformer.values.trace import Kind
 
 # Words that describe, in the title of a map, where a head's attention goes. The keys are the jobs of heads.
 JOB_WORDS = {
-    "previous": "on the one before",
-    "next": "on the next",
+    "previous": "on the previous token",
+    "next": "on the next token",
     "same": "on itself",
-    "end": "on the end",
-    "start": "on the start",
-    "alignment": "as all heads",
-    "certain": "on one place",
-    LATER_TOKENS: "ahead",
+    "end": "on the end symbol",
+    "start": "on the start symbol",
+    "alignment": "same token as all heads",
+    "certain": "on one token",
+    LATER_TOKENS: "on later tokens",
 }
 assert JOB_WORDS.keys() == {*JOBS, LATER_TOKENS}
 
@@ -59,7 +59,7 @@ def display_table(table: Table) -> pd.DataFrame:
 
 
 def tile_rows(table: Table) -> list[str]:
-    """Return a label for each row of tiles: the layer, after the attention kind if there are several kinds."""
+    """Return a label for each row of tiles: the layer, preceded by the attention kind if there are several kinds."""
     rows = [str(label).rpartition(", head ")[0] for label in table.labels[:: table.across]]
     kinds = {row.rpartition(", ")[0] for row in rows}
     layers = [row.rpartition(", ")[2] for row in rows]
@@ -85,14 +85,14 @@ def totals_of(table: Table) -> str:
 def without_maps(
     evidence: Evidence, kind: Kind, head: str, part: str, job: str = ""
 ) -> list[tuple[str, list[str], list[str], np.ndarray, np.ndarray]]:
-    """Return a head's attention maps in the trained model and in the model without one part.
+    """Return a head's attention maps in the trained model and in the model with one part removed.
 
     Args:
         evidence: model runs on the step's sentence.
         kind: the attention kind.
         head: the head, as named in the lesson file.
         part: the part to remove, a key of `PARTS`.
-        job: the head's job; the titles state the share of attention that the head spends on the job. Empty for none.
+        job: the head's job, such as "next". The titles state the share of attention on its tokens; empty for no share.
 
     Returns:
         For each map: title, row labels, column labels, weights [rows, columns], and mask [rows, columns].

@@ -20,7 +20,7 @@ from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from transformer.language_modelling.cost import MIN_FITTED_LENGTH, Cost
 
-TITLES = {WEIGHTS: "Bytes of the map", SECONDS: "Seconds per pass", KEYS_AND_VALUES: "Bytes of keys and values"}
+TITLES = {WEIGHTS: "Map size (bytes)", SECONDS: "Seconds per pass", KEYS_AND_VALUES: "Key and value size (bytes)"}
 AXIS_TITLES = {
     WEIGHTS: "bytes of attention weights per head",
     SECONDS: "seconds per pass",

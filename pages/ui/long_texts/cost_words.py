@@ -49,14 +49,14 @@ def format_value(value: float, quantity: str) -> str:
 def describe_slopes(measured_costs: Sequence[Cost], quantity: str) -> list[str]:
     """Return Markdown sentences, one per kind of attention, that say how a quantity grows with text length."""
     return [
-        f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {UNITS[quantity]} "
+        f"**{FULL_NAMES[attention]}:** a text twice as long takes {2**slope:.1f} times the {UNITS[quantity]} "
         f"(slope {slope:.2f})."
         for attention, slope in slopes(measured_costs, quantity).items()
     ]
 
 
 def describe_saving(measured_costs: Sequence[Cost], quantity: str) -> str:
-    """Return Markdown that states what full attention costs for the longest text, and what the other kinds save."""
+    """Return Markdown that states the cost of each kind of attention for the longest text."""
     length, costs = longest_costs(measured_costs)
     full = getattr(costs["full"], quantity)
     sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{format_value(full, quantity)}**")]

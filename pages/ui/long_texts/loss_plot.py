@@ -44,8 +44,8 @@ def show_losses() -> None:
     caution = (
         "One seed proves little: another seed changes each number by a few hundredths."
         if seeds == 1
-        else f"Each model was trained with {seeds} seeds, and each point is one seed. Differences as small as those "
-        "between seeds mean nothing."
+        else f"Each model was trained with {seeds} seeds, and each point is the loss with one seed. Ignore differences "
+        "that are no larger than those between seeds."
     )
     st.caption(
         f"Each model: {recorded.model}. Training: {recorded.training}, with the same texts in the same order. The "
@@ -68,7 +68,7 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
                 {
                     "attention": NAMES[attention],
                     "held-out loss, nats per token": held_out,
-                    "each model within ±": spread,
+                    "largest deviation (±)": spread,
                     "models trained": len(models),
                     "parameters": models[0].parameters,
                     f"cells for {recorded.context} tokens": cells(recorded, attention),

@@ -50,7 +50,7 @@ def show_maps() -> None:
         _read,
         label=f"Text, up to {MAX_TOKENS} tokens",
         placeholder="Type two or three sentences …",
-        button="Show its maps",
+        button="Show the maps",
         primary=True,
         help=f"Token: {explain('token')}",
     )
@@ -58,13 +58,14 @@ def show_maps() -> None:
     try:
         if len(text) > MAX_CHARACTERS:
             raise TextError(
-                f"This text has {len(text):,} characters, but a map has room for only {MAX_TOKENS} tokens: shorten it."
+                f"This text has {len(text):,} characters. Shorten it to at most {MAX_CHARACTERS:,} characters and "
+                f"{MAX_TOKENS} tokens."
             )
         maps: dict[Attention, AttentionMap] = {attention: map_of(attention, text) for attention in attentions}
     except AtlasError as error:
         st.warning(error_text(error), icon=":material/edit:")
         return
-    with main_figure(describe_sizes(maps), "Hatched cells are masked; rows look, columns are looked at"):
+    with main_figure(describe_sizes(maps), "Hatched cells are masked; rows are queries, columns are keys"):
         side_by_side(
             [
                 side_map(attention, attention_map, text, params.layer, params.head)
@@ -75,10 +76,10 @@ def show_maps() -> None:
         )
     st.markdown(describe_sizes(maps), help=explain("attention weight", "mask", "key"))
     st.caption(
-        "Each row is a token that looks; the cells of a row add up to 1. Hatched cells are masked and not computed: "
-        "no token sees later tokens, and with local attention no token sees another block. A column of compressed "
-        "attention stands for three tokens, which a convolution has merged into one key and one value. A row "
-        "sees a column only once all three of its tokens have been read, so the first two rows look at nothing. "
+        "Each row shows the attention of one token; the weights in a row add up to 1. Hatched cells are masked and not "
+        "computed: no token sees later tokens, and with local attention no token sees another block. With compressed "
+        "attention, a column stands for three tokens, which a convolution has merged into one key and one value. A "
+        "token sees a column only once all three tokens have been read, so the first two rows are empty. "
         "The three models are small and were trained on the same texts."
     )
 

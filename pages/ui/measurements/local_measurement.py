@@ -131,7 +131,7 @@ def _measure(
         with closing(each()) as running:
             record = compute(translator, running)
     except ValueError:
-        st.warning("None of the sentences can be used for this model.", icon=":material/edit:")
+        st.warning("No sentence is usable: each is empty, too long or too short.", icon=":material/edit:")
         raise PageEnd from None
     try:
         with atomic_file(path) as file:

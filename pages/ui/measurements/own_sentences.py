@@ -93,7 +93,8 @@ def _measure(
 def _describe_progress(effects: HeadEffects, count: int) -> str:
     if not effects.read:
         return (
-            "For every head and sentence: the effect of removing the head, its share of the logits, and where it looks."
+            "Measures, for every head and sentence: the effect of removing the head, the head's contribution to the "
+            "logits, and where the head looks."
         )
     skipped = f" Sentences that the model cannot read: {len(effects.skipped)}." if effects.skipped else ""
     return f"Measured: {len(effects.texts)} of {count}.{skipped}"
@@ -184,12 +185,12 @@ def sentence_table(effects: HeadEffects, effect: str) -> pd.DataFrame:
                 "sentence": text,
                 "translation": effects.translations[number],
                 "log-probability": float(effects.log_probs[number]),
-                "heads that change it": int(changed[number].sum()),
+                "heads that change the translation": int(changed[number].sum()),
                 "mean": float(values[number, known].mean()) if len(known) else np.nan,
                 "smallest": np.nan if least is None else float(values[number, least]),
-                "head with the smallest": "" if least is None else names[least],
+                "head with the smallest effect": "" if least is None else names[least],
                 "largest": np.nan if most is None else float(values[number, most]),
-                "head with the largest": "" if most is None else names[most],
+                "head with the largest effect": "" if most is None else names[most],
             }
         )
     return pd.DataFrame(rows)

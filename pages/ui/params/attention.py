@@ -1,4 +1,4 @@
-"""URL parameters that all pages share: the selected head, the display settings of attention maps, the pinned tokens."""
+"""URL parameters that all pages share: the selected head, the display settings of attention maps, and pinned tokens."""
 
 from __future__ import annotations
 

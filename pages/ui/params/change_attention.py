@@ -82,7 +82,7 @@ class EditList:
 
     Attributes:
         edits: at most MAX_EDITS edits.
-        unreadable: whether the parsed text contained edits that were left out, because they are invalid or too many.
+        unreadable: whether parsing left out edits because they were invalid or exceeded MAX_EDITS.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -132,7 +132,7 @@ class EditParams(Params, prefix="edit_"):
         return self.erasure == LEFT_OUT and bool(self.hidden_source)
 
     def for_another_translation(self) -> Self:
-        """Return a copy without the settings and edits that refer to the old translation; only encoder edits do not."""
+        """Return a copy without the settings and edits that depend on the old translation. Encoder edits are kept."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(super().for_another_translation(), edits=edits)
 

@@ -1,4 +1,4 @@
-"""URL parameters of the "Decoding step by step" page: the decoding settings, and what the page shows."""
+"""URL parameters of the "Decoding step by step" page: the decoding settings and the display settings."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -9,8 +9,8 @@ from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
-# Above this temperature, all tokens are almost equally likely. Above this length penalty, the length of a translation
-# decides almost everything.
+# Above this temperature, all tokens are almost equally likely. Above this length penalty, the ranking of
+# hypotheses depends almost only on their length.
 MAX_TEMPERATURE = 10.0
 MAX_LENGTH_PENALTY = 3.0
 # Upper limit for token IDs, top-k, seeds and the node numbers of a search tree; no model needs larger numbers.
@@ -19,7 +19,7 @@ MAX_ID = 999_999
 
 @dataclass(frozen=True)
 class DecodingParams(Params):
-    """The decoding settings of a translation, and what the page shows.
+    """The decoding settings of a translation, and the display settings of the page.
 
     Attributes:
         step: the 0-based decoding step on screen.
@@ -88,8 +88,8 @@ class DecodingParams(Params):
     def within(self, vocabulary: int, symbols: Symbols = OWN_SYMBOLS) -> Self:
         """Return a copy that is valid for a model.
 
-        Forced tokens after an end symbol are dropped. If the model cannot predict one of the rest, all are dropped.
-        Suppressed tokens outside the vocabulary are dropped.
+        Forced tokens after an end symbol are dropped. If the model cannot predict one of the remaining forced
+        tokens, all forced tokens are dropped. Suppressed tokens outside the vocabulary are dropped.
 
         Args:
             vocabulary: the size of the model's vocabulary.

@@ -124,10 +124,10 @@ def parsed(
     former: str | None = None,
     typed: bool = False,
 ) -> Any:
-    """Return a field with a custom parser.
+    """Return a field with a custom parser. `_text` serialises its values; it calls `str` on custom types.
 
     Args:
-        default: the value if the URL has no valid one. `_text` serialises values; it calls `str` on custom types.
+        default: the value if the URL has no valid one.
         parse: converts a string to a value; returns None if the string is invalid.
         limits: the smallest and the largest valid number; None for values that are not numbers.
         from_one: whether the value is 1-based in the URL but 0-based in Python.
@@ -211,11 +211,11 @@ class Params:
         return cls._of(values)
 
     def for_another_sentence(self) -> Self:
-        """Return a copy without values that only make sense for the current sentence."""
+        """Return a copy without values that make sense only for the current sentence."""
         return self._without(self.OF_SENTENCE + self.OF_TRANSLATION)
 
     def for_another_translation(self) -> Self:
-        """Return a copy without values that only make sense for the current translation."""
+        """Return a copy without values that make sense only for the current translation."""
         return self._without(self.OF_TRANSLATION)
 
     def _without(self, names: tuple[str, ...]) -> Self:
@@ -237,7 +237,7 @@ def _parse(each: Field, text: str | None) -> Any:
 
 
 def _same_type(value: Any, default: Any) -> bool:
-    """Return whether a value has the type of a field's default; an int passes as a float: JSON may write 2.0 as 2."""
+    """Return whether a value has the type of a field's default. An int passes as a float: JSON may write 2.0 as 2."""
     if isinstance(default, tuple):
         return isinstance(value, list | tuple) and all(type(one) is int for one in value)
     return type(value) is type(default) or (isinstance(default, float) and type(value) is int)

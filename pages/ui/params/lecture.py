@@ -17,7 +17,7 @@ class LectureParams(Params):
     """The state of a lecture.
 
     Attributes:
-        lecture: whether lecture mode is on, in which the page's main figure fills the screen.
+        lecture: whether lecture mode is on. In lecture mode, the page's main figure fills the screen.
         qr: whether a QR code with the page's URL covers the page.
         slide: the 1-based number of the open slide; NO_SLIDE if no slide is open.
         slides: the slides of the lecture.

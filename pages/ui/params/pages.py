@@ -35,7 +35,7 @@ _PAGES = (
         "Masked attention",
         "Look",
         "How each word of the translation looks back at the words before it.",
-        "how the German sentence looks back at itself, never ahead",
+        "how each token of the German sentence looks back at earlier ones, never ahead",
         folder="attention",
         kind="decoder",
         bet="looks_most.looks_most",
@@ -45,7 +45,7 @@ _PAGES = (
         "Cross attention",
         "Look",
         "Which words of your sentence each word of the translation looks at.",
-        "where the German sentence looks in the English one",
+        "which English tokens each German token looks at",
         folder="attention",
         kind="cross",
         bet="looks_most.looks_most",
@@ -55,8 +55,8 @@ _PAGES = (
         "Decoding step by step",
         "Look",
         "The translation one token at a time, with the other candidates. Choose a candidate and see what follows.",
-        "how the German sentence is written: play, stop or step back; see the other candidates and force one; "
-        "beam search with its whole tree",
+        "how the German sentence is written, token by token: you can play, stop, step back, see the other "
+        "candidates and force one; and the whole tree of a beam search",
         bet="next_token.next_token",
     ),
     Page(
@@ -64,8 +64,8 @@ _PAGES = (
         "Language model",
         "Look",
         "See how a model continues a text, what it looks at, and how likely it finds a text.",
-        "how a small decoder-only Transformer continues a text, with every decoding method; the probability of "
-        "each token and the attention of all heads; two texts compared; copying heads",
+        "how a small decoder-only Transformer continues a text with every decoding method; the probability of each "
+        "token, the attention of all heads, a comparison of two texts, and copying heads",
         needs="language model",
         parts={
             "continue": Part("Continue a text", "continuation.show_continuation"),
@@ -79,8 +79,8 @@ _PAGES = (
         "Compare heads",
         "Look",
         "See what every head does, find similar heads, or compare two sentences side by side.",
-        "all measurements for all heads, similar heads, two heads compared, one word through all layers, the "
-        "heads of two models matched; for the translator or a language model",
+        "for the translator or a language model: all measurements of all heads, similar heads, a comparison of two "
+        "heads, one word through all layers, and matching heads of two models",
         parts={
             "heads": Part("All heads", "all_heads.show_all_heads"),
             "similarity": Part("Similarity", "similar_heads.show_similar_heads"),
@@ -95,14 +95,14 @@ _PAGES = (
         "Look",
         "Load a model's attention, for all heads, from a file that another program wrote.",
         "the attention of any model, from a file that a notebook or a script wrote with `attention_atlas.show`; "
-        "*Compare heads* compares the heads",
+        "*Compare heads* can compare its heads",
         needs="nothing",
     ),
     Page(
         "gallery",
         "Gallery of heads",
         "Look",
-        "Heads that each do one recognisable thing, with examples.",
+        "Heads that each have one recognisable job, with examples.",
         "what individual heads of this model do, each shown on the sentences that illustrate it best",
     ),
     Page(
@@ -110,7 +110,7 @@ _PAGES = (
         "Switch heads off",
         "Ask",
         "Switch heads off and see what the model writes without them.",
-        "any of the 144 heads switched off, scaled or replaced; the new translation beside the original; how "
+        "the translation with any of the 144 heads switched off, scaled or replaced, beside the original; and how "
         "important each head is for the sentence",
         bet="spare_head.spare_head",
     ),
@@ -128,16 +128,17 @@ _PAGES = (
         "Patch",
         "Ask",
         "Copy values from one sentence's run into another's, and see which of them a translated word needs.",
-        "two sentences that differ in a word; any head's output, row of attention, cell of the residual stream or "
-        "feed-forward output taken from the other run; every single patch as a grid; what the patch can reach",
+        "two sentences that differ in a word, and what changes if one run takes a value from the other: the output "
+        "of a head or feed-forward network, a row of attention, or a cell of the residual stream; a grid of all "
+        "single patches; and what a patch can reach",
     ),
     Page(
         "what_mattered",
         "What mattered",
         "Ask",
         "Which words a translated word depends on, according to several methods, which can disagree.",
-        "which source words a translated word depends on, according to several methods, and whether the methods agree; "
-        "which part of the model wrote the word",
+        "which source words a translated word depends on, according to several methods; whether the methods agree; "
+        "and which part of the model wrote the word",
         bet="missing_word.missing_word",
         parts={
             "strip": Part("Which words", "words.show_words"),
@@ -151,12 +152,12 @@ _PAGES = (
         "how_it_came_about",
         "How it came about",
         "Ask",
-        "Follow a predicted token back through heads and networks, and cut a path to test it.",
-        "the exact graph of a predicted token: which words, heads and networks produced it; paths cut and measured; "
-        "why a head looks at a word; for the translator or a language model",
+        "Follow a predicted token back through heads and feed-forward networks, and cut a path to test it.",
+        "for the translator or a language model: the exact graph of the words, heads and feed-forward networks that "
+        "produced a predicted token; the measured effect of cutting a path; and why a head looks at a word",
         parts={
             "graph": Part("The graph", "graph.show_graph"),
-            "score": Part("Why does a head look there?", "score.show_score"),
+            "score": Part("Why a head looks at a token", "score.show_score"),
         },
     ),
     Page(
@@ -164,12 +165,13 @@ _PAGES = (
         "Positional encoding",
         "Understand",
         "How the model knows the order of the words, and what happens if the order is lost.",
-        "curves, matrix, distances and rotations; what happens to this model without word order",
+        "the curves, matrix, distances and rotations of positional encodings, and what happens to this model without "
+        "word order",
         parts={
             "shuffled": Part("What if word order is lost?", "shuffled_text.show_shuffled", former=("matters",)),
             "curves": Part("Curves", "curves.show_curves", reads=False),
             "matrix": Part("Matrix", "matrix.show_matrix", reads=False),
-            "distances": Part("What it measures", "distances.show_distances", reads=False, former=("measures",)),
+            "distances": Part("Distances", "distances.show_distances", reads=False, former=("measures",)),
             "sum": Part("Added or concatenated", "addition.show_addition"),
             "alternatives": Part("Alternatives", "alternatives.show_alternatives", reads=False, former=("others",)),
         },
@@ -179,8 +181,8 @@ _PAGES = (
         "Inside a layer",
         "Understand",
         "Every number on the way from the sentence to the translation, step by step.",
-        "every stage with its formula, shape and tensor; all sums behind a cell; mask, norms, parameters; "
-        "for the translator or a language model",
+        "for the translator or a language model: every stage with its formula, shape and tensor; all sums behind a "
+        "cell; and the mask, the norms and the parameters",
         parts={
             "stages": Part("Stage by stage", "stages.show_stages", former=("way",)),
             "cell": Part("One cell", "cell.show_cell"),
@@ -196,7 +198,7 @@ _PAGES = (
         "Understand",
         "How a mistake becomes a small change to every parameter.",
         "the gradient of the sentence's loss, step by step back to the embeddings; every formula by hand and by "
-        "autograd; any number written as a sum; pre-norm and post-norm compared",
+        "autograd; any number written as a sum; and a comparison of pre-norm and post-norm",
         parts={
             "gradients": Part("Step by step, backwards", "gradient.show_gradient", former=("walk",)),
             "sizes": Part("Large and small gradients", "sizes.show_sizes"),
@@ -207,9 +209,9 @@ _PAGES = (
         "Training lab",
         "Build",
         "Watch small models learn, or train one yourself.",
-        "a small Transformer learns a task (copy, reverse, sort, addition …) while you watch: all attention maps "
-        "at every moment, loss and head scores on one axis; try your own items; grokking, with the Fourier "
-        "spectrum of the embeddings",
+        "a small Transformer that learns a task (copy, reverse, sort, addition …) while you watch: all attention "
+        "maps at every recorded step, the loss and head scores over the same steps; the answer to your own input; "
+        "and grokking, with the Fourier spectrum of the embeddings",
         needs="nothing",
     ),
     Page(
@@ -222,15 +224,15 @@ _PAGES = (
         needs="nothing",
         parts={
             "map": Part("The map", "text_maps.show_maps", reads=False),
-            "cost": Part("What it costs", "cost_plot.show_costs", reads=False),
-            "loss": Part("What it loses", "loss_plot.show_losses", reads=False),
+            "cost": Part("Cost", "cost_plot.show_costs", reads=False),
+            "loss": Part("Loss", "loss_plot.show_losses", reads=False),
         },
     ),
     Page(
         "lessons",
         "Lessons",
         "Learn",
-        "Short lessons with questions, from the first map to what attention explains.",
+        "Short lessons with questions, from the first attention map to the limits of attention as an explanation.",
         "short lessons that ask for a guess before they show a number; teachers can add their own",
     ),
     Page(
@@ -238,7 +240,7 @@ _PAGES = (
         "About the model",
         "Learn",
         "How this model is built, how it was trained, how good it is and where it fails.",
-        "architecture, parameters, training data, scores, limits",
+        "architecture, parameters, training data, scores and limits",
     ),
 )
 PAGES: Mapping[str, Page] = {page.name: page for page in _PAGES}

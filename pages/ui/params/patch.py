@@ -23,7 +23,7 @@ MAX_KEPT = 300
 
 @dataclass(frozen=True)
 class KeptPatches:
-    """Kept patches, which a URL stores by their names on the command line; parsing leaves out invalid names."""
+    """Patches that the user has kept. A URL stores them as they are written in a command; invalid names are ignored."""
 
     patches: tuple[tuple[Place, int], ...] = ()
 

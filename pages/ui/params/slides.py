@@ -136,7 +136,7 @@ class Slides:
         """Parse a slide list from the text of a file."""
         try:
             if len(text) > MAX_BYTES:
-                raise SlidesError("it is too large to be a list of slides")
+                raise SlidesError(f"it has {len(text):,} characters, but a list of slides has at most {MAX_BYTES:,}")
             lines = [*filter(None, map(str.strip, text.removeprefix("\ufeff").splitlines()))]
             listed = cls._of(line for line in lines if not line.startswith(REMARK))._fitting()
         except SlidesError as error:
@@ -166,7 +166,7 @@ class Slides:
         return Slides(self.slides[:at] + self.slides[at + 1 :]) if 0 <= at < len(self.slides) else self
 
     def titled(self, at: int, title: str) -> Slides:
-        """Return a copy with a new title for the slide at index `at`, or with only a problem if there is no room."""
+        """Return a copy with a new title for the slide at index `at`. If there is no room, only `problem` changes."""
         if not 0 <= at < len(self.slides):
             return self
         slide = self.slides[at].titled(title)
@@ -189,7 +189,7 @@ class Slides:
     def _of(cls, lines: Iterable[str]) -> Slides:
         listed = list(lines)
         if not listed:
-            raise SlidesError("it contains no slide")
+            raise SlidesError("it contains no slides")
         if len(listed) > MAX_SLIDES:
             raise SlidesError(f"a list has at most {MAX_SLIDES} slides, and this one has {len(listed):,}")
         return cls(tuple(map(Slide.read, listed)))
@@ -198,16 +198,16 @@ class Slides:
 def _unpacked(code: str) -> str:
     """Decode a slide list from a URL. Decompression stops at MAX_BYTES, so that a short code cannot exhaust memory."""
     if len(code) > LONGEST_CODE or not re.fullmatch("[A-Za-z0-9_-]+", code):
-        raise SlidesError("they are cut off or were changed; copy the whole URL again")
+        raise SlidesError("the URL is incomplete or was changed; copy the whole URL again")
     unpacker = zlib.decompressobj()
     try:
         packed = base64.urlsafe_b64decode(code + "=" * (-len(code) % 4))
         text = unpacker.decompress(packed, MAX_BYTES)
         if not unpacker.eof:
-            raise SlidesError("they are cut off, or there are too many")
+            raise SlidesError("the URL is incomplete or contains too many slides")
         return text.decode("ascii")
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
-        raise SlidesError("they are cut off or were changed; copy the whole URL again") from error
+        raise SlidesError("the URL is incomplete or was changed; copy the whole URL again") from error
 
 
 def _short(line: str) -> str:

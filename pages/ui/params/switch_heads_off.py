@@ -51,8 +51,8 @@ class OffParams(Params, prefix="off_"):
 
     Attributes:
         heads: the heads to switch off or scale.
-        gate: the fraction of each of those heads to keep; 0 switches the heads off.
-        mode: what replaces the rest, one of MODES.
+        gate: the strength of these heads, from 0 (switched off) to MAX_GATE; 1 leaves them as trained.
+        mode: what replaces the removed part of a head, one of MODES.
         draws, seed: for the mode "resample", the number of other sentences to sample, and the random seed.
         importance: whether to measure the importance of every head for the sentence.
         removal: whether to remove heads one by one.

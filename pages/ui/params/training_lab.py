@@ -26,11 +26,11 @@ class LabParams(Params, prefix="lab_"):
         task, optimizer, layers, items, steps, warmup, decay, seed: as in `TaskConfig`.
         heads, width: heads per layer and model width, one of HEADS and one of WIDTHS.
         rate: the peak learning rate.
-        moment: the training step to show; NEWEST follows the training.
+        moment: the training step to show; NEWEST for the latest one.
         score: the head score to show, one of SCORES; "auto" for the score of the training run's first event.
         encoder, decoder, cross: the head to show for each attention kind, 1-based over all layers; NO_HEAD for the head
             of that kind's first event.
-        item: the item typed by the user.
+        item: the task's input, typed by the user.
     """
 
     task: str = one_of(tuple(TASKS), "reverse")

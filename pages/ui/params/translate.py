@@ -28,7 +28,7 @@ class FilmParams(Params, prefix="film_"):
 
 @dataclass(frozen=True)
 class WordParams(Params, prefix="word_"):
-    """The word whose attention links the Translate page shows.
+    """The word for which the Translate page shows attention links.
 
     Attributes:
         side: "source" for a word of the sentence, "target" for a word of the translation.

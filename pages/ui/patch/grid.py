@@ -24,7 +24,7 @@ from pages.ui.text.markup import markdown
 from transformer.ablation.patching import MIN_DIFFERENCE, Contrasts, GridRun, Patches, head_patches, partner_positions
 from transformer.values.patches import PATCH_SITES, PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 
-ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
+ASKS: dict[Direction, str] = {"needed": "Value needed? (noising)", "enough": "Value enough? (denoising)"}
 NO_PARTNER = "no partner"
 # For changes in nats, the colour scale reaches at least this many times MIN_DIFFERENCE, so that small changes look
 # faint.
@@ -85,7 +85,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
         )
     with main_figure(
         both_sentences(pair.question.text, pair.question.other),
-        f"**{ASKS[direction].partition(' (')[0]}** {site_name(site)}. Choice between "
+        f"**{ASKS[direction].partition(' (')[0]}** Patched: {site_name(site)}. Measured: the choice between "
         f"{pair.token_markdown(0)} and {pair.token_markdown(1)}",
     ):
         show_clickable(
@@ -174,7 +174,7 @@ def grid_values(
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     """Return the row and column of the chosen cell or, by default, of the cell with the largest magnitude.
 
-    If several magnitudes are equal to two decimal places, the default is the last of these cells in the deepest row.
+    Magnitudes are rounded to two decimal places. If several cells tie, the default is the last one in the deepest row.
     """
     if params.layer >= 0:
         column = params.head if has_heads(params.site) else max(params.at, 0)
@@ -229,7 +229,7 @@ def _pick(pair: PatchingPair, site: PatchSite, columns: dict[int, int], cell: tu
         choices = ({} if at in columns else {-1: "no partner"}) | {
             each: f"{each + 1}: {name}" for each, name in enumerate(others)
         }
-        _show_box("Its value in B", "partner", choices, partner, cell, width=130)
+        _show_box("Token in B", "partner", choices, partner, cell, width=130)
     else:
         partner = columns.get(at, -1)
     number = layer + (not is_residual(site))

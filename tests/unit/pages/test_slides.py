@@ -130,7 +130,7 @@ def test_decompression_bomb_is_not_unpacked():
     bomb = base64.urlsafe_b64encode(zlib.compress(b"a" * 4_000_000, level=9)).decode().rstrip("=")
     assert len(bomb) < LONGEST_CODE
     assert "too many" in Slides.from_address(bomb).problem
-    assert "too large" in Slides.from_file("a" * (MAX_BYTES + 1)).problem
+    assert f"at most {MAX_BYTES:,}" in Slides.from_file("a" * (MAX_BYTES + 1)).problem
 
 
 def test_rejected_slides_are_not_written_to_the_url():
