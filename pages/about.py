@@ -51,7 +51,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     st.metric("Tokens", tokens, help=explain("token", "vocabulary"))
 card, numbers = st.columns([5, 3], gap="large")
 with card, st.container(key="card"):
-    # Let a wide table scroll by itself on a phone, so that the page does not scroll sideways.
+    # On a phone, a wide table scrolls sideways within its own box, so that the page does not scroll sideways.
     st.html("<style>.st-key-card table { display: block; overflow-x: auto; }</style>")
     # Collapse long sections, such as logs, so that the model's description and known failures fit on a few screens.
     for title, text in card_sections(without_media(model.card), LONGEST_OPEN):

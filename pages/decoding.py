@@ -33,8 +33,8 @@ with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):
     decoding_steps(reading, traced, params)
 st.caption(
     "Each box shows the token of one step, coloured by its probability from 0 (dark) to 1 (bright). A "
-    "token in a hollow box is not written yet; an underlined token was forced. Rows of attention weights have the same "
-    "colours, and each row sums to 1. The probabilities are always the model's own: temperature, top-k, top-p and "
-    "banned tokens change which token is chosen, not these numbers."
+    "token in a hollow box has not been written yet; an underlined token was forced. Attention weights have the same "
+    "colour scale, and each row of weights sums to 1. The probabilities are always the model's own: temperature, "
+    "top-k, top-p and banned tokens change which token is chosen, not these numbers."
 )
 show_methods_compared(reading)

@@ -28,17 +28,17 @@ with st.container(width=320):
     show_model_menu()
 if gallery is None:
     st.markdown(
-        "A program works out what individual heads of this model do. It runs the model on many sentences, and shows "
-        "each head on the sentences that illustrate it best."
+        "A program can find out what individual heads of this model do. It runs the model on many sentences. This page "
+        "then shows each head on the sentences that illustrate it best."
     )
     offer_measurement(
         GALLERY, model, find_heads, label="Find them", missing="The program has not been run on this model yet."
     )
     raise PageEnd
 st.markdown(
-    f"What individual heads do. A program found them in {gallery.sentences} sentences; none were hand-picked. "
-    "Each head is shown on the sentences that illustrate it best: the brighter a word, the more of the "
-    "head's attention it gets. **Click a sentence to open the head there.**",
+    "This page shows what individual heads do. A program found these heads by running the model on "
+    f"{gallery.sentences} sentences; none were hand-picked. Each head is shown on the sentences that illustrate it "
+    "best: the brighter a word, the more of the head's attention it gets. **Click a sentence to open the head on it.**",
     help=explain("head", "attention weight", "layer"),
 )
 show_exhibits(gallery, model)

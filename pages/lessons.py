@@ -1,4 +1,4 @@
-"""The "Lessons" page: each step shows a figure of the model, asks a question and gives the measured answer."""
+"""The "Lessons" page: each step shows a figure computed by the model, asks a question and gives the measured answer."""
 
 from pages.ui.shell.router import ensure_router
 

@@ -1,1 +1,1 @@
-"""Code behind the page scripts. tests/unit/test_borders.py lists its packages, from the lowest layer to the highest."""
+"""Code for the page scripts. tests/unit/test_borders.py lists these packages, from the lowest layer to the highest."""

@@ -89,7 +89,7 @@ def test_no_table_export_contains_a_spreadsheet_formula(visit, server):
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         reader.open(f"/encoder_attention?words=true&hide=true&text={quote('=1+2 @SUM(A1) -3+cmd|x')}")
         page.evaluate("navigator.clipboard.writeText('nothing copied')")
-        part = page.get_by_test_id("stExpander").filter(has_text="The numbers of layer")
+        part = page.get_by_test_id("stExpander").filter(has_text="The numbers for layer")
         part.locator("summary").click()
         table = part.get_by_test_id("stDataFrame")
         table.hover()

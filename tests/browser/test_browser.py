@@ -45,7 +45,7 @@ def test_arrow_keys_start_at_the_small_map_that_was_clicked(reader):
     reader.head(6, 7)
     expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
     # The numbers appear when their section is opened. Only then does the page load the syntax highlighter for Python.
-    part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 7")
+    part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers for layer 6, head 7")
     expect(part.get_by_test_id("stCode")).to_have_count(0)
     part.locator("summary").click()
     expect(part.get_by_test_id("stDataFrame")).to_be_visible()

@@ -116,7 +116,7 @@ def test_clicked_word_is_erased(reader):
     reader.maps(1)
     reader.page.get_by_role("button", name="dream", exact=True).click()
     expect(reader.page).to_have_url(re.compile("edit_hidden_source="), timeout=30_000)
-    reader.page.get_by_text("Typed without them", exact=True).click()
+    reader.page.get_by_text("Left out", exact=True).click()
     reader.see("I have a")
     expect(reader.page).to_have_url(re.compile("edit_erasure=left_out"), timeout=30_000)
 

@@ -110,7 +110,7 @@ def test_table_lists_the_weights_of_the_head_named_in_the_url(shipped, page, lay
     assert healthy(test)
     (header,) = headers(test)
     assert (header["asked"]["choice"]["layer"], header["asked"]["choice"]["head"]) == (layer - 1, head - 1)
-    assert f"The numbers of layer {layer}, head {head}" in [expander.label for expander in test.expander]
+    assert f"The numbers for layer {layer}, head {head}" in [expander.label for expander in test.expander]
     table = expand(test).dataframe[0].value
     view = view_of(shipped.trace("I have a dream."), ATTENTION[page])
     expected = [

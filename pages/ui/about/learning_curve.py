@@ -43,8 +43,8 @@ def show_learning(curve: str) -> None:
     )
     st.caption(
         "The loss is cross-entropy with label smoothing; the training loss includes dropout and is the mean over a "
-        "few batches. chrF is measured on greedy translations of some held-out sentences. Both are measured with the "
-        "weights at the given step, before any checkpoint averaging."
+        "few batches. chrF is measured on greedy translations of some held-out sentences. Loss and chrF are measured "
+        "with the weights at the given step, before any checkpoint averaging."
     )
     names = {
         "step": "step",

@@ -45,4 +45,4 @@ def of_trace(trace: Trace, kind: Kind) -> Bet | None:
         return answer_of_worth(choices, shares, reason, shares)
 
     when = f"From “{names[row]}”" if kind == "encoder" else f"When the model writes “{names[row]}”"
-    return Bet(f"{when}, which word do all {heads} heads look at most, on average?", choices, settle, places)
+    return Bet(f"{when}, which word gets the most attention, averaged over all {heads} heads?", choices, settle, places)

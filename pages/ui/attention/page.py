@@ -59,7 +59,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
     prose(f"{kind}_sharpest", describe_most_focused_head(metrics))
     st.caption(describe_axes(view, reading.languages), help=explain("head", "query", "key", "attention weight"))
     part = st.expander(
-        f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key=f"{kind}_numbers", on_change="rerun"
+        f"The numbers for layer {choice.layer + 1}, head {choice.head + 1}", key=f"{kind}_numbers", on_change="rerun"
     )
     if part.open:
         with part:
@@ -86,7 +86,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
         if table is not None:
             sums = f"sums_of_{'rows' if of_rows else 'columns'}"
             draw_table(table, f"{kind}_{sums}", file=f"{head}-{sums.replace('_', '-')}")
-    st.markdown("**Python code for these weights**, with all digits")
+    st.markdown("**Python code for these weights**, in full precision")
     lines = head_lines(
         reading.trace,
         kind,

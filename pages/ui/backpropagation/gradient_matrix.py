@@ -62,7 +62,7 @@ def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, l
     If the columns are the vocabulary, keep only the correct tokens and each row's token with the largest gradient.
     """
     letters = stage.letters.removeprefix("B, ").split(", ")
-    titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}
+    titles = letter_titles(languages) | {"N": "token in either sentence", "1": ""}
     values, column_numbers = stage.matrix, np.arange(stage.matrix.shape[1])
     rows, columns = (_labels(letter, stage, trace, tokenizer, row=not index) for index, letter in enumerate(letters))
     if letters[1] == "V":

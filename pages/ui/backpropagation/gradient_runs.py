@@ -115,7 +115,7 @@ def chosen_loss(reading: Reading) -> Loss:
 
 
 def gradients_of(reading: Reading, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
-    """Return the gradients of the chosen loss, with all gradients of one encoder layer and one decoder layer."""
+    """Return the gradients of the chosen loss, complete only for the given encoder layer and decoder layer."""
     return reading.runs.get(SentenceGradientsRun(chosen_loss(reading), encoder_layer, decoder_layer))
 
 

@@ -3,8 +3,8 @@
 # Each key is a stage's full key, or the last part that several stages' keys have in common.
 SENTENCES = {
     "logits": "The gradient at each token's logit is its probability p; for the correct token, p − 1.",
-    "generator.bias": "A token's bias shifts the token's logit at every step, so its gradient is the sum over all "
-    "steps.",
+    "generator.bias": "A token's bias shifts the token's logit at every step, so its gradient is the sum of the "
+    "logit's gradients.",
     "generator.weight": "A token's weights are pushed away from the outputs at which the token was too likely.",
     "generator.hidden": "This gradient shows how the loss depends on the decoder's output. A step against the gradient "
     "makes the correct tokens more likely.",
@@ -13,9 +13,10 @@ SENTENCES = {
     "tokens": "The embedding was multiplied by √D on the way in, so its gradient is multiplied by √D on the way back.",
     "positions": "A learned position is added to the embedding, so its gradient is the gradient of the sum.",
     "memory": "Every decoder layer looked at the encoder's output, so the gradients from all of them are added up.",
-    "gain": "The gain of the norm multiplies each dimension at every position, so its gradient is a sum of products "
-    "over all positions.",
-    "shift": "The bias of the norm is added at every position, so its gradient is a sum over all positions.",
+    "gain": "The gain of the norm multiplies each normalised number. Its gradient is that number times the gradient "
+    "that comes back, added up over all positions.",
+    "shift": "The bias of the norm is added at every position, so its gradient is the sum of the gradients that come "
+    "back.",
     "norm": "The norm removes a vector's mean and length. No gradient flows back in the directions that change "
     "only the mean or only the length.",
     "summed": "The norm removes a vector's mean and length. No gradient flows back in the directions that change "

@@ -50,8 +50,7 @@ def show_sizes(reading: Reading) -> None:
         with (
             column,
             main_figure(
-                f"**{stack.capitalize()}, how much of the gradient reaches each layer:** "
-                f"{markdown(reading.trace.source_text)}",
+                f"**How much of the gradient reaches each {stack} layer:** {markdown(reading.trace.source_text)}",
                 "Read from right to left. A flat line means that every layer gets the same amount (logarithmic scale)",
                 when=stack == "decoder",
             ),
@@ -62,7 +61,7 @@ def show_sizes(reading: Reading) -> None:
                 key=f"backward_sizes_{stack}",
                 alt=f"{stack.capitalize()}: the gradient's norm across the layers; the table lists the values.",
             )
-            show_numbers(tables[stack], f"backward_size_numbers_{stack}", label=f"The numbers of the {stack}")
+            show_numbers(tables[stack], f"backward_size_numbers_{stack}", label=f"The numbers for the {stack}")
     st.markdown(describe_growth(sizes))
     st.caption(
         "Both charts share one logarithmic scale. For the residual stream, the Euclidean norm of the gradient is "
@@ -134,8 +133,8 @@ def describe_growth(sizes: Mapping[str, GradientSizes]) -> str:
     ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in sizes.items()}
     return (
         "Compare the gradients of the feed-forward network’s second matrix in the decoder’s last and first layers. In "
-        f"the untrained pre-norm model, the last layer’s gradient is **{ratios[PRE]:.2f}** times as large. It is "
-        f"**{ratios[POST]:.2f}** times as large in the untrained post-norm model, and {ratios[TRAINED]:.2f} times in "
-        "this trained model. Where the last layers get far larger gradients than the first, large steps would spoil "
-        "the last layers. Training then has to start with small steps (a warm-up)."
+        f"the untrained pre-norm model, the last layer’s gradient is **{ratios[PRE]:.2f}** times as large as the first "
+        f"layer’s. This ratio is **{ratios[POST]:.2f}** in the untrained post-norm model and {ratios[TRAINED]:.2f} in "
+        "this trained model. Where the last layers get far larger gradients than the first, large "
+        "steps would spoil the last layers. Training then has to start with small steps (a warm-up)."
     )

@@ -36,7 +36,7 @@ def show_bet(
         reading: the sentence and its model run.
         clicked: the text that the user clicked in the page's figure. If it is one of the choices, it is the answer.
         pinned: positions that the user clicked in the page's map; used if `clicked` is None.
-        opened: whether to show the bet before the user accepts it, and to omit the reason because the page shows it.
+        opened: if True, show the bet before the user accepts it, and omit the reason, which the page itself shows.
     """
     bet = _bet_of_page(name, reading)
     if bet is None:

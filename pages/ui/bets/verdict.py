@@ -6,11 +6,12 @@ from pages.ui.params.lessons import SHOWN
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# Tolerances. A guessed percentage is right if it differs from the measured value by at most HALF_WITHIN points. Another
-# guess is right if it differs by at most the fraction RIGHT_WITHIN of that value; if `Question.whole` is true, it must
-# be exact. A guess is close if it differs by at most the fraction CLOSE_WITHIN of a scale: 100 for a percentage,
-# otherwise twice the measured value. A wrong choice is close if it is below the best by at most the fraction
-# CLOSE_WITHIN of the range from worst to best. Among MANY_CHOICES or more choices, the second best is also close.
+# Tolerances. A guessed percentage is right if it differs from the measured value by at most HALF_WITHIN points. Any
+# other guess is right if it differs by at most the fraction RIGHT_WITHIN of the measured value. If `Question.whole` is
+# true, the guess must be exact. A guess is close if it differs by at most the fraction CLOSE_WITHIN of a scale: 100 for
+# a percentage, otherwise twice the measured value. A wrong choice is close if it is below the best by at most the
+# fraction CLOSE_WITHIN of the range from worst to best. Among MANY_CHOICES or more choices, the second best is also
+# close.
 RIGHT_WITHIN, HALF_WITHIN, CLOSE_WITHIN = 0.02, 0.51, 0.1
 MANY_CHOICES = 4
 

@@ -42,7 +42,7 @@ def show_vote(pages: Container[str]) -> None:
     """Show the button that opens the vote, and the vote once it is open; show nothing if the user is not the lecturer.
 
     Args:
-        pages: the URL paths of all pages, as for `full_address`.
+        pages: the URL paths of all pages.
     """
     # Remove the bet from the session state, because a bet keeps a whole trace in memory.
     bet = st.session_state.pop(NOTED_BET, None)

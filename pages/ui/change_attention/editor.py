@@ -24,7 +24,7 @@ def pick_kind() -> None:
 
 
 def show_editor(reading: Reading, resolved: ResolvedEdits, translation: str) -> AttentionParams:
-    """Show the changed attention maps in an editor, and return the head and the pins that the user chose there.
+    """Show the changed attention maps in an editor, and return the head, rows and columns that the user chose.
 
     Args:
         reading: the sentence and its model run.
@@ -54,7 +54,7 @@ def show_changes(reading: Reading) -> None:
     edits = params.edits.edits
     anything = bool(edits or params.hidden_source or params.hidden_target)
     examples = [is_example(edit, reading) for edit in edits]
-    st.markdown("**The example**, not your change" if examples == [True] else "**Your changes**")
+    st.markdown("**The example's change**" if examples == [True] else "**Your changes**")
     for number, edit in enumerate(edits):
         suffix = " (the example)" if examples[number] else ""
         st.button(

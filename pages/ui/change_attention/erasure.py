@@ -18,7 +18,7 @@ from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
 from transformer.values.tokens import Token
 
-NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Typed without them"}
+NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Left out"}
 EXPLANATIONS = {
     INVISIBLE: "No other word can look at an erased word, in any layer; all words keep their positions.",
     LEFT_OUT: "The model reads a shorter sentence, in which the words after the gap move up. Your other changes still "

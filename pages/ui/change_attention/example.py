@@ -49,7 +49,7 @@ def show_second_example(reading: Reading) -> None:
     """Show a button that applies the cross-attention example, but only for the app's first sentence."""
     if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
         st.button(
-            "Another: make the step that writes *es* look at *street*",
+            "Also try: make the step that writes *es* look at *street*",
             key="edit_try_second",
             type="tertiary",
             icon=":material/lightbulb:",
@@ -104,7 +104,7 @@ def candidates(trace: Trace) -> list[Edit]:
 
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
-    """Return the attending word and the word that it attends to, as Markdown, for an edit with a single share."""
+    """Return the attending word and the word that it attends to, as Markdown, for an edit with one attended word."""
     tokens, text = trace.source_tokens, trace.source_text
     row, column = (quoted_span(tokens, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
     return markdown(row), markdown(column)

@@ -54,8 +54,8 @@ def show_next_word(reading: Reading, continuation: Continuation) -> None:
         "The sentence above and the saved table have the values.",
     )
     st.caption(
-        "Both models have read the same words before this step. For each model, only the ten most likely tokens are "
-        "stored; a missing bar would be shorter than all bars of the same colour.",
+        "The original and the changed model have read the same words before this step. For each model, only the ten "
+        "most likely tokens are stored; a missing bar would be shorter than all bars of the same colour.",
         help=explain("token", "teacher forcing"),
     )
 

@@ -9,7 +9,7 @@ from transformer.errors import InterventionError
 from transformer.values.interventions import Interventions, Row
 from transformer.values.trace import Trace
 
-UNREADABLE = "the URL contains a change that cannot be read. A valid one is encoder.5.2.8~7x75; its numbers start at 1."
+UNREADABLE = "it cannot be read from the URL. A valid change is encoder.5.2.8~7x75, where the numbers start at 1."
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,8 @@ def changed_attention(after: Version, before: Version, key: str, what: str) -> A
 def attention_editor(
     after: Version, before: Version, key: str, what: str, edits: str, translation: str, changed: Callable[[str], None]
 ) -> AttentionParams:
-    """Show the attention maps before and after the user's edits, let the user edit rows, and return the chosen head and
-    pins.
+    """Show the attention maps before and after the user's edits, let the user edit rows, and return the chosen head,
+    rows and columns.
 
     Args:
         after: the model run with the edits.

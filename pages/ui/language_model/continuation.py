@@ -63,7 +63,7 @@ def show_continuation(loaded: LanguageModel) -> None:
     )
     show_numbers(token_table(*_new_tokens(reading)), "lm_written_numbers", label="The probabilities of the tokens")
     part = st.expander(
-        f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key="lm_numbers", on_change="rerun"
+        f"The numbers for layer {choice.layer + 1}, head {choice.head + 1}", key="lm_numbers", on_change="rerun"
     )
     if part.open:
         with part:
@@ -79,7 +79,7 @@ def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) ->
         height=320,
         file=f"decoder-layer{choice.layer + 1}-head{choice.head + 1}-weights",
     )
-    st.markdown("**Python code for these weights**, with all digits")
+    st.markdown("**Python code for these weights**, in full precision")
     folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
     lines = continuation_lines(trace, folder, choice.layer, choice.head)
     st.code(lines, language="python", wrap_lines=True)

@@ -43,7 +43,7 @@ def show_maps() -> None:
     if st.button("Compare its heads", icon=":material/grid_view:", **setting(SubjectParams, subject=OWN)):
         st.switch_page("pages/compare_heads.py")
     part = st.expander(
-        f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key="own_numbers", on_change="rerun"
+        f"The numbers for layer {choice.layer + 1}, head {choice.head + 1}", key="own_numbers", on_change="rerun"
     )
     if part.open:
         with part:
