@@ -215,7 +215,8 @@ def test_page_shows_the_strongest_links_of_a_word_in_every_layer(shipped):
     assert [test.query_params[name] for name in ("compare_row", "head", "words")] == ["5", "7", "false"]
     table = expand(test).dataframe[0].value
     view = view_of(shipped.trace("I have a dream."), "encoder")
-    assert list(table["largest is head"]) == [str(head) for head in view.weights[:, :, 4].argmax(axis=1).ravel() + 1]
+    heads = view.weights[:, :, 4].argmax(axis=1).ravel() + 1
+    assert list(table["head with the largest weight"]) == [str(head) for head in heads]
     largest = view.weights[:, :, 4].max(axis=1).ravel()
     assert list(table["Largest weight of a layer's heads"]) == pytest.approx(list(largest), rel=1e-5)
     submit(test, "No.")
@@ -266,7 +267,7 @@ def test_masked_attention_page_shows_scores_and_weights(shipped):
 def test_two_heads_part_compares_tired_and_wide_by_default():
     test = opened(COMPARE, compare_part="two_heads", text="x")
     first, second, difference = drawn_maps(test)
-    assert healthy(test) and "differ most here" in texts(test)
+    assert healthy(test) and "differs most: it is" in texts(test)
     assert any("tired" in label for label in first["columns"]) and any("wide" in label for label in second["columns"])
     assert any("tired" in label and "wide" in label for label in difference["columns"])
     expected = [round(b - a, 4) for a, b in zip(first["values"], second["values"], strict=True)]

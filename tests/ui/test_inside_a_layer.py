@@ -180,7 +180,7 @@ def test_every_number_of_a_cell_matches_the_trace(trace, kind, row, column):
 def test_caption_gives_the_positions_of_repeated_words():
     chosen = {"inside_part": "cell", "inside_kind": "encoder", "rows": "1", "columns": "7"}
     test = app(text="The dog saw the cat near the dog.", **chosen)
-    assert healthy(test) and "**␣dog** (position 2) looks at **␣dog** (position 8) with" in texts(test)
+    assert healthy(test) and "**␣dog** (position 2) attends to **␣dog** (position 8) with weight" in texts(test)
 
 
 def test_small_weight_is_displayed_differently_from_a_masked_weight(trace):
@@ -197,7 +197,7 @@ def test_small_weight_is_displayed_differently_from_a_masked_weight(trace):
     )
     shown = {metric.label: metric.value for metric in test.metric}
     said = typeset(weight, ".1e")
-    assert shown["4. weight"] == said and f"with **{said}** of its attention" in texts(test)
+    assert shown["4. weight"] == said and f"with weight **{said}**" in texts(test)
 
 
 @pytest.mark.parametrize(

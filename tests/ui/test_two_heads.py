@@ -47,6 +47,6 @@ def test_caption_gives_the_positions_of_repeated_words(model_folder):
     values = np.array(difference["values"]).reshape(len(difference["rows"]), -1)
     cell = np.unravel_index(np.abs(values).argmax(), values.shape)
     texts = "\n".join(each.value for each in test.markdown)
-    (said,) = re.findall(r"in B, (.+?) looks at (.+?) (?:more|less) than", texts)
+    (said,) = re.findall(r"The weight from (.+?) to (.+?) differs most", texts)
     for side, at, named in zip(("rows", "columns"), cell, said, strict=True):
         assert (f"(position {at + 1})" in named) == (difference[side][at] == "the")

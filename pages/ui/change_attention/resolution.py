@@ -30,8 +30,8 @@ class ResolvedEdits:
 def resolve(params: EditParams, trace: Trace) -> ResolvedEdits:
     """Convert the user's edits and erased words into interventions on the tokens of a trace.
 
-    If an attending word has several tokens, each token gets the same shares. The share of an attended word is divided
-    evenly among its visible tokens.
+    All tokens of an attending word get the same weights. The weight of an attended word is divided evenly among its
+    visible tokens.
     """
     edit_list = params.edits
     problems = [UNREADABLE] if edit_list.unreadable else []
@@ -42,8 +42,8 @@ def resolve(params: EditParams, trace: Trace) -> ResolvedEdits:
             (params.hidden_target, trace.target_tokens, "translation"),
         )
     )
-    # If erased words are left out, a separate run reads the shorter sentence. This run reads the full
-    # sentence, and no source token is hidden.
+    # If the user leaves erased words out, a separate run translates the shortened sentence. The run with these
+    # interventions therefore reads the full sentence, and hides no source token.
     erased = Interventions(hidden_source=() if params.left_out else source, hidden_target=target)
     attention: dict[Row, dict[int, float]] = {}
     valid_edits = []
@@ -69,7 +69,7 @@ def _existing_positions(positions: tuple[int, ...], count: int, language: str, p
 
 
 def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dict[int, float]]:
-    """Return the attention rows that an edit sets: for each row, the share of each column.
+    """Return the attention rows that an edit sets, with the weight of each visible column in the edit.
 
     Args:
         edit: the edit.
@@ -77,18 +77,18 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
         erased: the interventions that hide erased tokens.
 
     Raises:
-        InterventionError: the layer, head, row or column does not exist, or the shares are invalid.
+        InterventionError: the layer, head, row or column does not exist, or the weights are invalid.
     """
     layers, heads, queries, keys = trace.attention(edit.kind).shape
     for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):
         if number is not None and number >= count:
-            raise InterventionError(f"{edit}: there is no {name} {number + 1}; there are {count}.")
+            raise InterventionError(f"{edit}: there is no {name} {number + 1}; the last {name} is {count}.")
     for name, span, count in (("row", edit.rows, queries), *(("column", columns, keys) for columns, _ in edit.shares)):
         if span[1] >= count:
-            raise InterventionError(f"{edit}: there is no {name} {span[1] + 1}; there are {count}.")
+            raise InterventionError(f"{edit}: there is no {name} {span[1] + 1}; the last {name} is {count}.")
     total = sum(percent for _, percent in edit.shares)
     if total > MAX_PERCENT:
-        raise InterventionError(f"{edit}: the shares add up to {total}%, but a row must add up to 100%.")
+        raise InterventionError(f"{edit}: the weights add up to {total}%; the maximum is 100%.")
     visible = erased.visible(edit.kind, queries, keys)
     rows: dict[Row, dict[int, float]] = {}
     for row in range(edit.rows[0], edit.rows[1] + 1):
@@ -100,12 +100,12 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
 
 
 def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
-    """Return the share of each column in one row of an edit.
+    """Return the weight of each visible column in one row of an edit.
 
     Args:
         edit: the edit.
         row: the 0-based row, for error messages.
-        visible: whether each column is visible, bool [S]; masked columns get no share.
+        visible: whether each column is visible, bool [S]; masked columns get no weight.
     """
     visible_columns = np.flatnonzero(visible).tolist()
     if not edit.shares:
@@ -114,11 +114,13 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
     for columns, percent in edit.shares:
         tokens = [column for column in visible_columns if columns[0] <= column <= columns[1]]
         if not tokens:
-            raise InterventionError(f"{edit}: row {row + 1} may not look at masked {_span_text(columns)}.")
+            raise InterventionError(f"{edit}: row {row + 1} cannot attend to masked {_span_text(columns)}.")
         for column in tokens:
             cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(tokens)
     if sum(percent for _, percent in edit.shares) < MAX_PERCENT and len(cells) == len(visible_columns):
-        raise InterventionError(f"{edit}: the shares add up to less than 100%, and no other column can take the rest.")
+        raise InterventionError(
+            f"{edit}: the weights add up to less than 100%, and no other visible column can receive the rest."
+        )
     return cells
 
 

@@ -1,4 +1,4 @@
-"""Shows buttons that save tables as CSV and JSON and traces as NPZ, and expanders with Python code."""
+"""Shows buttons that save tables (CSV, JSON) and traces (NPZ), and expanders with Python code."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -61,13 +61,13 @@ def save_tables(
 
 
 def show_lines(lines: str, key: str) -> None:
-    """Show Python code in an expander. The code is rendered only while the expander is open: highlighting it is slow.
+    """Show Python code in an expander. It is rendered only while the expander is open, because highlighting is slow.
 
     Args:
         lines: the Python code.
         key: the prefix of the expander's key.
     """
-    part = st.expander("The same in Python", key=f"{key}_lines", on_change="rerun")
+    part = st.expander("Reproduce in Python", key=f"{key}_lines", on_change="rerun")
     if part.open:
         with part:
             st.code(lines, language="python", wrap_lines=True)

@@ -15,7 +15,7 @@ from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, colorscale
 
 SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
 LONGEST_LABEL = 32
-# Height in pixels of the free space for Plotly's toolbar above a figure.
+# Height in pixels of the space above a figure for Plotly's toolbar.
 TOOLBAR_HEIGHT = 34
 # Sizes in pixels. MARGIN is the height of the titles, labels and toolbar around a map. SQUARE_MARGIN is the width of
 # the labels and colour bar beside a square map. MAX_WIDTH is the maximum width of a figure on a projector.

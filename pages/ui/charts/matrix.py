@@ -15,7 +15,7 @@ from transformer.analysis.view import View
 
 
 def cells(view: View, layer: int, head: int) -> pd.DataFrame:
-    """Return a table of one head's attention weights, one row per cell, rounded as in tooltips and exports.
+    """Return a table of one head's attention weights, rounded as in tooltips and exports, with one row per cell.
 
     Returns:
         Columns: row and column (1-based positions), from and to (labels), and weight (four decimals, or "masked").
@@ -33,18 +33,18 @@ def cells(view: View, layer: int, head: int) -> pd.DataFrame:
 
 
 def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows: bool) -> pd.DataFrame | None:
-    """Return a table of one head's weights summed over pinned rows or columns; None if fewer than two are pinned.
+    """Sum one head's weights over the pinned rows or columns; return a table, or None if fewer than two are pinned.
 
     Args:
         view: the view of an attention kind.
         layer, head: the head, 0-based.
         positions: positions of the pinned tokens in the trace.
-        of_rows: whether to sum over pinned rows, for each column; if False, over pinned columns, for each row.
+        of_rows: True to sum the pinned rows for each column, False to sum the pinned columns for each row.
 
     Returns:
-        Three columns: "column" (or "row"), a 1-based position; "to" (or "from"), a label; and the sum with four
-            decimals. The name of the third column lists the pinned rows or columns. Weights are rounded as in `cells`
-            before they are added.
+        Columns: the 1-based position ("column" or "row"), the label ("to" or "from"), and the sum with four decimals.
+            The name of the third column lists the pinned rows or columns. Weights are rounded as in `cells` before
+            they are added.
     """
     axes = view.axes
     groups = axes.row_positions if of_rows else axes.column_positions
@@ -71,13 +71,13 @@ INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor
 AXIS: dict[str, Any] = {"labelOverlap": False, "labelFlush": False, "ticks": False, "domain": False, **INK}
 # The legend is short enough for a phone.
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
-# Charts with more cells are rendered on a canvas, which does not support the colour "currentColor".
+# Maximum number of cells in an SVG chart. Larger charts use a canvas, which does not support "currentColor".
 MAX_ELEMENTS = 2_000
 # Maximum number of labels on an axis. With more rows or columns, only some are labelled.
 MAX_LABELS = 24
 
-# Sizes in pixels. A map with square cells, including row labels, is at most SQUARE wide, half the page width on a
-# projector. Cells are between SMALLEST_CELL and LARGEST_CELL wide.
+# Sizes in pixels. A map with square cells, including row labels, is at most SQUARE wide (half the page width on a
+# projector). Cells are between SMALLEST_CELL and LARGEST_CELL wide.
 SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
 ROW_LABEL_WIDTH = 170
 
@@ -113,12 +113,12 @@ def matrix(
         titles: the axis titles of the rows and the columns.
         mask: bool [R, C], False for masked cells, which have their own colour and show no number.
         legend: whether to show the colour legend.
-        marks: a title, and a short text for each cell, [R, C].
-        picked: 0-based row and column of a cell that gets a frame; implies `clickable`.
+        marks: a title for the tooltip, and a short text for each cell, [R, C].
+        picked: 0-based row and column of a cell to frame; implies `clickable`.
         clickable: whether clicking a cell sets the selection `PICK`, which has 1-based fields row and column.
         square: whether cells are square, which gives the chart a fixed width.
         masked: the tooltip text of masked cells.
-        ink: the colour of `marks`; None for a colour that is legible on `sequential` colours up to 1.
+        ink: the text colour of `marks`; None for a colour that is legible on the scale `sequential(1.0)`.
         outlined: whether each cell has a faint outline, for colours that may be transparent.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
@@ -203,7 +203,7 @@ def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Char
 
 
 def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: Any) -> tuple[alt.Axis, alt.Parameter]:
-    """Return an axis made by `label_axis`, and the Vega parameter with the labels, which must be added to the chart.
+    """Return an axis made by `label_axis`, and the Vega parameter with its labels; add the parameter to the chart.
 
     Args:
         name: the name of the parameter.
@@ -216,7 +216,7 @@ def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: A
 def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
     """Return an axis with positions 1 to `count` and labels from a Vega parameter.
 
-    A Vega parameter may contain any text. A Vega expression rejects reserved words, even inside strings.
+    A parameter may contain any text, whereas a Vega expression rejects reserved words, even inside strings.
 
     Args:
         name: the name of the parameter.

@@ -14,7 +14,7 @@ SERIES: list[str] = PALETTE["series"]
 BITS: list[str] = PALETTE["bits"]
 # Colour of the frame around a selected cell.
 PICKED: str = PALETTE["picked"]
-# Colour of masked cells, which must differ from all colours of numbers.
+# Colour of masked cells, which must differ from all colours that represent values.
 MASKED: str = PALETTE["masked"]
 # Text colours for coloured backgrounds.
 DARK, LIGHT = PALETTE["dark"], PALETTE["light"]

@@ -1,4 +1,4 @@
-"""Colours of series, and line charts that compare removal orders with random orders. Pure functions."""
+"""Colours of series, and line charts that compare chosen orders of removal with random orders. Pure functions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ def series_colour(column: str, colours: Mapping[str, str], *, title: str | None 
 def against_random(
     table: pd.DataFrame, step: str, colours: Mapping[str, str], *, title: str, unit: str, point: bool = False
 ) -> alt.LayerChart:
-    """Return a line chart of removal orders, with a band for the range of the random orders.
+    """Return a line chart of chosen orders of removal, with a band for the range of the random orders.
 
     A dashed line shows the mean of the random orders.
 

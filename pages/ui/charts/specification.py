@@ -1,8 +1,8 @@
 """Builds Vega-Lite specifications faster than Altair does, with cached chart templates and without validation.
 
 Altair builds each template once; for each sentence, only the values are filled in. Building a two-layer chart with
-Altair takes 15 ms, longer than the rest of a page, and validating the chart takes another 15 ms. Tests validate the
-charts instead.
+Altair takes 15 ms, longer than building the rest of a page. Validating the chart takes another 15 ms. Tests
+validate the charts instead.
 """
 
 import json

@@ -20,7 +20,7 @@ MINUS_INFINITY = "−∞"
 # Maximum number of columns that fit on a projector.
 MAX_COLUMNS = 7
 # A table uses up to MAX_DIGITS decimal places, so that the smallest number does not look like 0. Even smaller numbers
-# are shown in scientific notation; in a table with more than MAX_TYPESET cells, so is the rest of their column.
+# are shown in scientific notation. In a table with more than MAX_TYPESET cells, this applies to the whole column.
 MAX_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
 # Maximum number of cells in a table with true minus signs; formatting a larger table cell by cell would be slow.
@@ -92,9 +92,9 @@ def show_table(
     height: int | Literal["auto"] = "auto",
     wrapped: Mapping[str, int] | None = None,
 ) -> None:
-    """Show a table in which numbers sort by value and, unless it is large, have a true minus sign.
+    """Show a table whose numbers sort by value. Tables of up to MAX_TYPESET cells show true minus signs.
 
-    Saved files use a hyphen as the minus sign, which programs can read.
+    Saved files use a hyphen as the minus sign, so that programs can read the numbers.
 
     Args:
         table: the table.
@@ -177,7 +177,7 @@ def draw_table(
             f"{file or key.replace('_', '-')}.csv",
             type="tertiary",
             key=f"{key}_csv",
-            help="The table above.",
+            help="Saves the table above.",
         )
 
 

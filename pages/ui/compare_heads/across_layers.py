@@ -29,7 +29,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
     """Show three maps of one word's attention, with one row per layer: one head, the mean of all heads, and their
     maximum.
 
-    Unless the user has chosen a word, the maps show the word at the start of the chosen head's strongest link.
+    Unless the user has chosen a word, the maps show the word whose row contains the chosen head's largest weight.
     """
     comparison = session.params(CompareParams)
     choice = reading.choice(kind)
@@ -87,7 +87,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
         ):
             st.markdown(f"**{title}**")
             key = f"compare_layers_{title.split()[0]}"
-            description = f"{title}: one row per layer, one column per word looked at; the table lists the values."
+            description = f"{title}: one row per layer, one column per attended word; the table lists the values."
             chart = matrix(
                 values,
                 layers,
@@ -114,14 +114,16 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
                 )
     prose("compare_layers_heads", describe_where(kind, rows, mask[0], labels, row, columns), reading.maps)
     st.caption(
-        "In the first two maps, each row sums to 1. In the third map, each cell shows the largest weight of any head "
-        "in the layer, and that head's number. Click a cell of the third map to open its head."
+        "In the first two maps, each row sums to 1. In the third map, each cell shows the largest weight of the "
+        "layer's heads, and the number of the head that has it. Click a cell of the third map to open that head."
     )
     show_numbers(_table(maps, largest, mask, columns), "compare_layers_numbers", digits=4)
 
 
 def clearest_row(view: View, layer: int, head: int) -> int:
-    """Return the row of a head's strongest link, ignoring start and end symbols; 0 if there is no link."""
+    """Return the row of a head's largest weight, ignoring start and end symbols and, in self-attention, the diagonal;
+    0 if no weight is left.
+    """
     head_pattern = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -164,6 +166,6 @@ def _table(
             "layer": layers + 1,
             "to": np.array(numbered_labels(columns), dtype=object)[places],
             **{title: values[mask].astype(float) for title, (values, _) in maps.items()},
-            "largest is head": largest[mask],
+            "head with the largest weight": largest[mask],
         }
     )

@@ -41,7 +41,7 @@ from transformer.values.trace import Kind
 OVER_SENTENCES = "over {} sentences"
 # Name of the additional metric "head importance", which is not one of METRICS.
 IMPORTANCE_NAME = "worth"
-IMPORTANCE_TITLE = "effect of removing it, nats"
+IMPORTANCE_TITLE = "effect of removal, nats"
 
 
 def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
@@ -88,7 +88,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
                     chart,
                     kind,
                     f"compare_map_{kind}",
-                    f"{titles[metric]} of every head; the table below has the same numbers and also opens heads.",
+                    f"{titles[metric]} of every head; the table below lists the values and lets you open a head.",
                     fields=("row", "column"),
                     maps=reading.maps,
                 )
@@ -129,9 +129,9 @@ def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
 def describe_importance(worth: ImportanceStatistics) -> str:
     """Return text that explains how head importance was measured."""
     return (
-        "How the log-probability of the model's own translation changes when only this head is off, averaged over "
-        f"{worth.sentences} other sentences. A negative number means that the translation is less likely without the "
-        "head."
+        "Change in the log-probability of the model's own translation when a single head is switched off, averaged "
+        f"over {worth.sentences} other sentences. A negative number means that the translation is less likely without "
+        "the head."
     )
 
 
@@ -185,7 +185,7 @@ def _table(
         if many and reading.translator:
             over = OVER_SENTENCES.format(many.sentences)
             command = STATISTICS.beside(reading.translator).command
-            st.caption(f"The numbers {over} were computed once, by `{command}`.")
+            st.caption(f"The means {over} were computed once, with `{command}`.")
 
 
 def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
@@ -219,15 +219,15 @@ def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, 
 
 def _show_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
     if len(kinds) > 1:
-        sinks = "on the first token and on the end symbol, so links there count only for the name “end symbol”."
+        sinks = "on the first token and on the end symbol, so weights there count only for the name “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
     else:
-        sinks = "on the first token, so links there do not count toward any name."
+        sinks = "on the first token, so weights there do not count toward any name."
         rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
     if also:
         rules.append(
             f"- **{', '.join(NAMES.values())}**: when the model reads random patterns twice, more than {THRESHOLD:.0%} "
-            "of the head's attention, on average, is on the place that the name describes (Olsson et al. 2022)."
+            "of the head's attention, on average, is on the position that the name describes (Olsson et al. 2022)."
         )
     st.markdown(f"Heads with nothing to do park their attention {sinks}\n\n" + "\n".join(rules))
 
@@ -260,7 +260,7 @@ def head_table(
                 row = {"kind": TITLES[kind], "layer": layer + 1, "head": head + 1}
                 row |= {f"name {where}": ", ".join(each[layer][head]) for where, each in names.items()}
                 if also:
-                    row["name by random patterns"] = ", ".join(also.get((layer, head), ()))
+                    row["name from random patterns"] = ", ".join(also.get((layer, head), ()))
                 if worth:
                     row |= _importance_of(worth, kind, layer, head)
                 for metric in metrics_of(kind):
@@ -280,7 +280,7 @@ def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, s
 
     Args:
         table: a table made by `head_table`.
-        over: the numbers of sentences in the column names.
+        over: the sentence counts that appear in the column names.
     """
     titles = {}
     for many in (OVER_SENTENCES.format(count) for count in over):

@@ -1,4 +1,4 @@
-"""Scatter plot of heads, in which points are named where there is room."""
+"""Scatter plot of heads, with labels where there is room."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         )
         .add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
     )
-    # Add no layer for an offset that no name uses, because Vega warns about a layer without data.
+    # Skip unused offsets, because Vega warns about a layer without data.
     names = [
         base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor")
         .encode(text="name:N")

@@ -8,9 +8,9 @@ from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import HeadMaps, open_head
 from transformer.values.trace import Kind
 
-# Streamlit's own table can select either rows or cells. A row is selected only by a click in a narrow column of
-# checkboxes. A cell is selected whenever it gets the focus, so a keyboard user could not move through the
-# table without opening heads.
+# Streamlit's own table lets users select either rows or cells. A row is selected only by a click in a narrow column of
+# checkboxes. A cell is selected whenever it gets the focus, so keyboard users would open heads while moving through the
+# table. This component avoids both problems.
 draw_table = component("head_table/head_table")
 
 

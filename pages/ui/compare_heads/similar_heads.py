@@ -60,7 +60,7 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
         alt="A tree that joins the heads, the most similar ones first.",
     )
     closest = np.unravel_index(np.argmin(distances + np.eye(len(distances))), distances.shape)
-    st.markdown(f"The two heads most alike here are {distances[closest]:.3f} nats apart:", help=explain("nats"))
+    st.markdown(f"The two most similar heads here are {distances[closest]:.3f} nats apart:", help=explain("nats"))
     with st.container(horizontal=True):
         for number, index in enumerate(sorted(map(int, closest)), start=1):
             open_button(kind, *divmod(index, heads), name=f"alike_{number}", maps=reading.maps)

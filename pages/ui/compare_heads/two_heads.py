@@ -140,7 +140,7 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
 
 
 def _offer_pairs(model: ComparedModel) -> None:
-    """Show a button for each example pair of texts, and one that uses the user's own text for both A and B."""
+    """Show a button for each example pair of texts, and a button that uses the user's own text for both A and B."""
     for number, pair in enumerate(model.pairs):
         st.button(
             pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(model, pair.a, pair.b)
@@ -152,7 +152,7 @@ def _offer_pairs(model: ComparedModel) -> None:
         on_click=_compare,
         args=(model, model.own, model.own),
         disabled=not model.own.strip(),
-        help=f"Your {model.noun} becomes both A and B. Then change one word of B and press Enter.",
+        help=f"Uses your {model.noun} for both A and B. You can then change one word of B and press Enter.",
     )
 
 
@@ -255,7 +255,7 @@ def _difference(sides: list[Map]) -> Map:
 
 
 def _merged_label(first: str, second: str) -> str:
-    """Combine two labels, for example to "in: cat / mat → out: sits"; common parts appear once."""
+    """Combine two labels into one, for example "in: cat / mat → out: sits"; common parts appear once."""
     steps = STEP.fullmatch(first), STEP.fullmatch(second)
     if steps[0] and steps[1]:
         read, predicted = map(_merged_label, steps[0].groups(), steps[1].groups())
@@ -273,5 +273,5 @@ def _describe_largest_difference(difference: Map) -> str:
         f"**{markdown(labels[at])}**{place_of(labels, at)}"
         for labels, at in ((difference.rows, row), (difference.columns, column))
     )
-    more = "more" if value > 0 else "less"
-    return f"They differ most here: in B, {source} looks at {target} {more} than in A, by {abs(value):.2f}."
+    higher = "higher" if value > 0 else "lower"
+    return f"The weight from {source} to {target} differs most: it is {abs(value):.2f} {higher} in B than in A."

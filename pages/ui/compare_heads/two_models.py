@@ -39,7 +39,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
     """Match the heads of the first model with those of the second, and show the chosen head beside its match."""
     first = reading.translator
     if first is None:
-        st.info("This part compares two translators. Choose the translator at the top.")
+        st.info("This part compares two translators, so choose a translator at the top.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = pick_second_model()
@@ -67,7 +67,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         st.markdown(
             _describe_many(over, many, choice.layer * models.heads[0] + choice.head)
             if over and many
-            else f"These matches use only one sentence. To match heads over many sentences, run `{recording.command}`."
+            else f"These matches come from one sentence. To match heads over many sentences, run `{recording.command}`."
         )
     show_numbers(_table(models, over), "compare_models_numbers", digits=4)
 
@@ -106,7 +106,7 @@ def _describe_nulls(first: Translator, models: TwoModels) -> str:
         random, trace = untrained_of(models.second), models.traces[0]
         by_chance = similarities(trace, second_trace(first, CachedRuns(random), random, trace), models.kind)
         best = float(np.nanmean(matched_similarity(by_chance, best_match(by_chance))))
-        description += f"; for the best match in a model of the same shape with random weights, {best:.2f}"
+        description += f"; if the second model has random weights, the mean of the best matches is {best:.2f}"
     return f"{description}. A match means something only if its similarity is clearly above chance."
 
 
@@ -122,7 +122,7 @@ def _describe_many(match: KindMatch, many: HeadMatches, at: int) -> str:
             ("random weights", match.mean_random),
         )
     ]
-    description = f"**Over {many.sentences} sentences**, mean similarity and its 95% interval: {'; '.join(means)}."
+    description = f"**Over {many.sentences} sentences**, mean similarity (95% confidence interval): {'; '.join(means)}."
     if match.match[at] < 0:
         return description
     each, other = match.matched, match.match[at]
@@ -144,8 +144,8 @@ def _table(models: TwoModels, over: KindMatch | None) -> pd.DataFrame:
         }
     )
     if over:
-        table["match over many"] = [_title(number, heads[1]) for number in over.match]
-        table["similarity over many"] = over.matched.mean
+        table["match over many sentences"] = [_title(number, heads[1]) for number in over.match]
+        table["similarity over many sentences"] = over.matched.mean
         table["from"], table["to"] = over.matched.low, over.matched.high
     return table
 
@@ -156,7 +156,7 @@ def _title(number: int, heads: int) -> str:
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
-    """Return the recording of the matches between the heads of the first model and those of the model `name`."""
+    """Return the recorded matches of the first model's heads with the heads of the model `name`."""
     file = f"head_matches_{name}.json"
     recording = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
     other = shlex.quote(path_label(model_folders()[name].path))

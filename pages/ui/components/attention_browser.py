@@ -168,8 +168,8 @@ def browser_message(
 
 @dataclass(frozen=True, eq=False)
 class _Message:
-    """A cached message. The cache identifies traces and metrics by id; keeping them here prevents the reuse of these
-    ids.
+    """A cached message. It references its trace and metrics because the cache identifies them by id, and Python reuses
+    the ids of deleted objects.
     """
 
     trace: Trace

@@ -1,4 +1,4 @@
-"""The attention browser for a changed model run: each head's map before the change, after it, and the difference.
+"""The attention browser for a changed model run: each head's maps before and after the change, and their difference.
 
 An editor lets the user change a row's attention by clicking or dragging on the row's cells.
 """

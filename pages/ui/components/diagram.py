@@ -56,11 +56,11 @@ class StoryWords:
         words: the labels of the words.
         spoken: whether each word contains a letter or a digit.
         rows, columns: the row and column positions of each word in the trace.
-        alone: whether each word has a separate row in the decoder's map of words; False for source words.
-        looks, looked: for each word, indices in `Story.links` of the links that start at the word, or end there, those
-            that stand out most first.
-        across: for each word, the index of the word in the other language to which cross-attention links it most; -1
-            for none.
+        alone: whether each word has its own row in the decoder's map of words; False for source words.
+        looks: for each word, the indices in `Story.links` of the links that start at the word, most prominent first.
+        looked: for each word, the indices of the links that end at the word, most prominent first.
+        across: for each word, the index of the word in the other language with the most cross-attention between the
+            two; -1 for none.
     """
 
     language: str

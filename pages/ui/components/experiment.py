@@ -57,7 +57,7 @@ def model_name(model: Any) -> str:
 
 
 def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> None:
-    """Show a button that saves the experiment, and a popover that checks this experiment or one from a file.
+    """Show a button that saves the experiment, and a popover for checking this experiment or a saved experiment.
 
     Args:
         runs: the model's cached runs.
@@ -88,7 +88,7 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
 
 
 def _show_check(runs: CachedRuns, source: Experiment | bytes) -> None:
-    """Repeat an experiment, and show whether the numbers are the same, or why they cannot be checked."""
+    """Repeat an experiment, and show whether the results match the saved numbers, or why they cannot be checked."""
     try:
         experiment = source if isinstance(source, Experiment) else Experiment.read(source)
         check_model(experiment, runs.model.version, model_name(runs.model))

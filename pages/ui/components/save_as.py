@@ -51,7 +51,7 @@ def saveable(
 
     Args:
         name: the name of the saved files, and of the figure's container on the page.
-        title: the figure's caption in a saved file, which omits the part after a semicolon.
+        title: the figure's caption in a saved file. Text after a semicolon is left out.
         sentence: the sentence to quote in the caption; None for the sentence that the page shows.
         when: whether to show the menu.
         label: the label of the menu, in case a page has two menus side by side.

@@ -29,7 +29,7 @@ class Map:
         scale: the colour scale. FIXED runs from 0 to 1. DIFFERENCE is centred on 0. ALLOWED has one colour for 1 and
             another for masked cells.
         measure: what the values are, for the colour bar.
-        axes: the axis titles of the rows and the columns; None for those of an attention map.
+        axes: the axis titles of the rows and the columns; None for the usual titles of an attention map.
     """
 
     title: str

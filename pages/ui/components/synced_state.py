@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class StateRequest(Generic[S]):
-    """A request that a component show a state. The component ignores a request whose number it has already seen."""
+    """Asks a component to show a state. The component ignores a request whose number it has already seen."""
 
     number: int
     state: S
@@ -56,8 +56,8 @@ class SyncedState(Generic[S]):
     def received(self, message: Any, state: S) -> None:
         """Record that the user changed the component's state.
 
-        A message that does not answer the last request is not recorded, because the browser may still receive that
-        request and show another state. The next script run then requests the state that the user chose.
+        Ignore a message that answers an earlier request, because the browser may still receive the last request and
+        show its state. The next script run then requests the state that the user chose.
 
         Args:
             message: the untrusted message from the component.

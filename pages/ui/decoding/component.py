@@ -98,8 +98,8 @@ def draw_decoding(
     Args:
         key: the key of the component.
         traced: the decoded text.
-        params: the parameters that produced the text; changes are stored in an object of the same class.
-        choice: the head shown; another choice is stored in an object of the same class.
+        params: the parameters that produced the text. `store` receives changed parameters of the same class.
+        choice: the head shown. Its class selects the settings that store a newly chosen head.
         tokenizer: provides the token labels.
         encode: converts a typed word to token ids.
         message: returns the message to the browser, given the number of a request and the parameters to show.
@@ -138,9 +138,9 @@ def draw_decoding(
     # The component contains two figures: one step of the text and, below it, the beam-search tree.
     with (
         saveable(
-            "beam_tree", "The beam-search tree", when=traced.translation.tree is not None, label="Save as (the tree)"
+            "beam_tree", "The beam-search tree", when=traced.translation.tree is not None, label="Save the tree as"
         ),
-        saveable("decoding_steps", "The translation, step by step", label="Save as (this step)"),
+        saveable("decoding_steps", "The translation, step by step", label="Save this step as"),
     ):
         draw_steps(
             key=key,
@@ -165,6 +165,6 @@ def with_typed(typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], li
     if not isinstance(typed, dict) or not isinstance(typed.get("text"), str):
         return None
     params = of.from_browser(typed).within(tokenizer.size, tokenizer.symbols)
-    # Keep one token more than allowed, so that the usual error message appears.
+    # Keep one more token than allowed, so that the usual error message appears.
     tokens = encode(typed["text"][:MAX_CHARACTERS])[: MAX_TOKENS + 1]
     return replace(params, forced=(*params.forced, *tokens)) if tokens else None

@@ -68,11 +68,11 @@ def show_methods_compared(reading: Reading) -> None:
             },
         )
         st.caption(
-            f"Beam search uses the length penalty above ({params.length_penalty:g}), sampling the temperature above "
-            f"({params.temperature:g}). The log-probability includes the end symbol. Beam search looks for a "
+            f"Beam search uses the length penalty above ({params.length_penalty:g}), and sampling uses the temperature "
+            f"above ({params.temperature:g}). The log-probability includes the end symbol. Beam search looks for a "
             "translation with a high log-probability; sampling does not. The last column shows the amount of work: "
             f"beam search extends up to {params.beam_size} hypotheses in parallel, the other methods only one. Times "
-            "are not shown, because a single run this short says little about a method's speed.",
+            "are not shown, because a single short run says little about a method's speed.",
             help=explain("greedy", "beam", "length penalty", "sampling", "temperature", "top-k", "top-p", "seed"),
         )
 

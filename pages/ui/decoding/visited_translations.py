@@ -54,8 +54,8 @@ class VisitedTranslation:
     read: bool = False
 
     def differs_from(self, other: VisitedTranslation) -> int:
-        """Return the first 0-based step at which the translations differ. If one begins with the other, return the
-        length of `self`.
+        """Return the 0-based index of the first step at which the translations differ. If one begins with the other,
+        return the length of `self`.
         """
         pairs = zip(self.tokens, other.tokens, strict=False)
         return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.tokens))
@@ -85,8 +85,8 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
 def visited_translations(
     reading: Reading, traced: TracedTranslation, params: DecodingParams
 ) -> tuple[VisitedTranslation, ...]:
-    """Return up to `MAX_VISITED` translations of this sentence that the user has viewed: the model's own, then the
-    latest others, oldest first.
+    """Return up to `MAX_VISITED` translations of this sentence that the user has viewed. The model's own comes first,
+    then the most recent others in the order in which they were viewed.
     """
     model, own = reading.translator, reading.own
     tokens = tuple(token.id for token in own.predicted_tokens)
@@ -152,14 +152,14 @@ def use_on_all_pages(
 def origin(decoded: DecodedText, params: DecodingParams, tokenizer: Vocabulary) -> str:
     """Return a description in words of how a translation was decoded.
 
-    Other pages receive only the text of the translation. If the tokens of this text differ from those that were
-    decoded, the description says so.
+    Other pages receive only the text of the translation, and tokenize it again. If this gives different tokens, the
+    description says so.
     """
     again = tuple(tokenizer.encode_ids(decoded.text))
     # Decoded tokens may start with a language code, so compare only the end.
     if again == decoded.tokens[-len(again) :]:
         return params.in_words
-    return f"{params.in_words}; read from its text, whose tokens differ from those that were decoded"
+    return f"{params.in_words}; tokenized again from its text, which gave different tokens"
 
 
 def decoding_fields(params: DecodingParams) -> dict[str, object]:

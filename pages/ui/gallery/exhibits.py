@@ -61,10 +61,10 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
         st.caption(f"Not found: {'; '.join(_describe_missing(each, languages) for each in missing)}.")
     st.caption(
         f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. For each "
-        "card, the text determines where a head should look; for some cross-attention cards, the mean attention of all "
-        f"heads is used too. The best head gets the card if it puts at least {MIN_TASK_SHARE:.0%} of its attention "
-        "there. Unless the card shows a general rule, this share must also exceed the part that general rules explain "
-        f"by at least {MARGIN:.0%} of the attention."
+        "card, the text determines which positions a head should attend to; some cross-attention cards also use the "
+        f"mean attention of all heads. The best head gets the card if at least {MIN_TASK_SHARE:.0%} of its attention "
+        "goes to these positions. Unless the card shows a general rule, this percentage must also be at least "
+        f"{100 * MARGIN:.0f} percentage points higher than general rules explain."
     )
 
 
@@ -121,8 +121,8 @@ def exhibit_data(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
         "title": title,
         "meaning": meaning,
         "head": {"label": head, "href": href(exhibit.examples[0])},
-        "numbers": f": {exhibit.share:.0%} of its attention goes there, on average over {exhibit.rows:,} rows (average "
-        f"head of this kind: {exhibit.everyone:.0%}{explained}).",
+        "numbers": f": {exhibit.share:.0%} of its attention follows this pattern, on average over {exhibit.rows:,} "
+        f"rows (average head of the same attention kind: {exhibit.everyone:.0%}{explained}).",
         "examples": [{**example_data(exhibit, each, languages), "href": href(each)} for each in exhibit.examples],
     }
 

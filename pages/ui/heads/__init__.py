@@ -1,1 +1,1 @@
-"""Widgets that choose an attention kind, layer and head, and text with links to heads."""
+"""Widgets for choosing an attention kind, layer and head, and text with links to heads."""

@@ -1,4 +1,4 @@
-"""Widgets that choose an attention kind, layer and head on pages without the attention browser."""
+"""Widgets for choosing an attention kind, layer and head on pages without the attention browser."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -66,9 +66,9 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
 def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int, int]:
     """Return the row and column of the first pinned cell.
 
-    If only rows or only columns are pinned, choose the strongest link of the first one. Without pins, choose the head's
-    strongest link. In this case, a link to a special token counts only if there is no other link, because idle heads
-    attend mostly to special tokens.
+    If only rows or only columns are pinned, return the cell with the largest weight in the first pinned row or column.
+    Without pins, return the cell with the head's largest weight. Columns of special tokens then count only if all
+    others are masked, because idle heads attend mostly to special tokens.
     """
     weights, mask = trace.attention(kind)[choice.layer, choice.head], trace.mask(kind)
     rows, columns = weights.shape

@@ -36,7 +36,7 @@ LABEL, NARROW = 32, 500
 OFFSET = 20
 FOR, AGAINST = "for", "against"
 # Axis title that explains the labels of heads.
-LABELS = "layer (5.6 or 6: head 6 of layer 5)"
+LABELS = "layer (“5.6” or “6”: head 6 of layer 5)"
 # Column titles of effects in logits. An effect is the amount that a path adds, and that cutting the path removes.
 PREDICTED_EFFECT, MEASURED_EFFECT = "adds, predicted", "adds, measured"
 
@@ -125,7 +125,7 @@ def graph_chart(
             parts=[
                 "none" if own else f"{typeset(read, '+.3f')} from nodes, {typeset(biases, '+.3f')} from biases"
                 for own, read, biases in zip(
-                    nodes["of its own"], nodes["from nodes"], nodes["from biases"], strict=True
+                    nodes["from itself"], nodes["from nodes"], nodes["from biases"], strict=True
                 )
             ],
             end=[places.get(group, 0) for group in nodes.group],
@@ -190,7 +190,7 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bend(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
-    """Return the curve height with which an edge between two tokens best avoids the nodes in between."""
+    """Return the curve height at which an edge between two tokens best avoids the nodes in between."""
     passed = nodes[(nodes.x > min(start.x, end.x) + 0.01) & (nodes.x < max(start.x, end.x) - 0.01)]
     if abs(end.x - start.x) < 1 or passed.empty:
         return 0.0

@@ -36,7 +36,7 @@ from transformer.running.runs.graph import GraphRun, PathEffectsRun
 
 def show_graph(reading: TracedReading) -> None:
     """Show the graph, one path that the user can cut, and the conclusions that the measurements allow."""
-    # Keep the controls and the text in as little height as possible, because the graph is tall.
+    # Keep the controls and the text compact, because the graph is tall.
     top = st.container(gap="xsmall")
     with top.container(horizontal=True, vertical_alignment="bottom"):
         question = pick_question(reading)
@@ -83,8 +83,8 @@ def show_graph(reading: TracedReading) -> None:
     # Edges from biases are listed, but never cut, because biases do not depend on the sentence.
     all_paths = pd.concat((paths, bias_table(graph, pruned, question)), ignore_index=True)
     all_paths = all_paths.rename(columns={"predicted": PREDICTED_EFFECT, "measured": MEASURED_EFFECT})
-    # Streamlit remembers whether an expander is open. With a separate key, the expander
-    # with measured effects opens by itself.
+    # Streamlit remembers whether an expander is open, so the expander with measured effects has a separate key, and
+    # opens by itself.
     show_numbers(
         all_paths,
         "graph_paths_measured" if params.every else "graph_paths",
@@ -173,7 +173,7 @@ def _first_head_path(ends: tuple[Path, ...]) -> int:
 
 
 def _pick(key: str, paths: int) -> None:
-    """Callback for a click on an edge.
+    """Callback for a click on an edge: select the edge's path, without cutting it.
 
     Args:
         key: the key of the chart.
@@ -193,7 +193,7 @@ def _show_path(
     picked: int,
     value: float,
 ) -> None:
-    """Show a select box for the path, the effect of cutting it, and the attention row behind it."""
+    """Show a select box for the path, the effect of cutting the path, and the attention row of a head at its end."""
     names = [
         f"{number}. {row['from']} → {row.to} (predicted {typeset(row.predicted, '+.2f')})"
         for number, (_, row) in enumerate(paths.iterrows(), start=1)
@@ -223,7 +223,7 @@ def _show_path(
         )
     node = receiver if receiver.kind == "head" else sender
     if node.place is None or node.place.kind is None or node.head is None:
-        st.caption("No attention map carries this path: both ends are at the same token.")
+        st.caption("No attention map carries this path, because both ends are at the same token.")
         return
     kind, layer, head, query = node.place.kind, node.place.layer, node.head, node.position
     weights = reading.trace.attention(kind)[layer, head, query]
@@ -271,8 +271,8 @@ def _show_conclusion(reading: TracedReading) -> str:
         )
         return ""
     st.markdown(
-        "**You may conclude** that a thick path for one token *against another* is worth cutting. Only the cut shows "
-        "whether the model needs this path."
+        "**You may conclude** that a thick path is worth cutting if the graph explains one token *against another*. "
+        "Only the cut shows whether the model needs this path."
     )
     return describe_recorded(recorded, PATHS.beside(reading.translator).command)
 
@@ -290,7 +290,8 @@ def describe_recorded(recorded: PathStatistics, command: str) -> str:
     )
     return (
         f"Over {recorded.sentences} sentences, predicted and measured effects have a mean rank correlation of "
-        f"**{difference}**. The share of paths on which both have the same sign is **{sign}**. For a single logit, the "
-        f"correlation is only **{logit}**. Each sentence contributes one random token, with {recorded.paths:.0f} paths "
-        f"on average; 95% intervals by bootstrap. Computed by `{command}`."
+        f"**{difference}**. The fraction of paths whose two effects have the same sign is **{sign}**. For a single "
+        f"logit, the correlation is only **{logit}**. Each sentence contributes one random token, with "
+        f"{recorded.paths:.0f} paths on average. The ranges are bootstrapped 95% confidence intervals. Computed by "
+        f"`{command}`."
     )

@@ -69,7 +69,7 @@ def show_score(reading: TracedReading) -> None:
         f"“{markdown(key_labels[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. "
         "The score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
-        + f". The largest term of two named components is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the "
+        + f". The largest term of two listed components is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the "
         f"query's side and {columns[top[1]]} on the key's side.",
         help=explain("query", "key", "head"),
     )
@@ -86,7 +86,7 @@ def show_score(reading: TracedReading) -> None:
                 columns,
                 name="part of the score",
                 scale=diverging(float(abs(scores).max()) or 1.0),
-                titles=("wrote the query", "wrote the key"),
+                titles=("contributes to the query", "contributes to the key"),
             ),
             key="graph_score",
             alt="Map of a score's terms: each cell is the term of one pair of components, and "

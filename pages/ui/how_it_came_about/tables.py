@@ -14,8 +14,8 @@ from transformer.values.trace import STACKS, Stack
 HEIGHTS = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
 # Types of nodes, in the order of the legend.
 GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "biases", "prediction")
-# Distance between heads of the same layer and token, as a fraction of the minimum width of a token's column. Labels fit
-# between the heads.
+# Distance between heads of the same layer and token, as a fraction of the minimum width of a token's column. It leaves
+# room for labels between the heads.
 NODE_SPACING = 0.34
 
 
@@ -43,7 +43,7 @@ def node_table(graph: AttributionGraph, pruned: PrunedGraph, question: PathQuest
     parts = {
         "from nodes": np.concatenate((graph.inflow[indices], none)),
         "from biases": np.concatenate((graph.biases[indices], none)),
-        "of its own": np.concatenate((graph.own[indices], own)),
+        "from itself": np.concatenate((graph.own[indices], own)),
     }
     return pd.DataFrame(
         {

@@ -110,15 +110,15 @@ def _show_softmax(computation: Cell, columns: list[str], column: int) -> None:
     with words:
         st.latex(r"a_{ij} = \frac{e^{s_{ij} - \max_j s_{ij}}}{\sum_{j'} e^{s_{ij'} - \max_j s_{ij}}}")
         st.markdown(
-            f"{int(computation.row_allowed.sum())} of {len(columns)} columns may be looked at; any other score becomes "
-            f"−∞. The exponentials add up to {total:.6f}, and {typeset(computation.exponentials[column], 6)} ÷ "
+            f"The row can attend to {int(computation.row_allowed.sum())} of {len(columns)} columns; any other score "
+            f"becomes −∞. The exponentials add up to {total:.6f}, and {typeset(computation.exponentials[column], 6)} ÷ "
             f"{total:.6f} = {typeset(computation.exponentials[column] / total, 6)}. The trace contains "
             f"**{typeset(computation.weight, 6)}**, "
             f"{_largest_difference(computation.exponentials[column] / total, computation.weight)}. The row's weights "
             f"add up to {computation.weights.sum():.6f}."
         )
         st.caption(
-            "The largest score is subtracted before exp, so that no number gets too large. The weights stay the same."
+            "The largest score is subtracted before exp, so that no number gets too large. The weights do not change."
         )
     with sums:
         show_table(softmax_table(computation, columns), "inside_softmax")
@@ -144,7 +144,7 @@ def _show_values(computation: Cell, columns: list[str], column: int) -> None:
         off = np.abs(computation.weighted_values.sum(axis=0) - computation.output).max()
         st.markdown(
             "Each row of the table is weight × value for one column of the map. The sum is the head’s output for the "
-            f"token that looks. The largest difference from the trace is {typeset(off, '.1e')}."
+            f"row’s token. The largest difference from the trace is {typeset(off, '.1e')}."
         )
 
 
@@ -209,7 +209,7 @@ def _show_output(
         by_head = pd.DataFrame(
             {
                 "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: the sub-layer"],
-                "norm of its term": np.linalg.norm([*heads, layer_terms.bias, output], axis=-1),
+                "norm of the term": np.linalg.norm([*heads, layer_terms.bias, output], axis=-1),
             }
         )
         show_numbers(by_head, "inside_heads", label="The terms of all heads")
@@ -232,7 +232,7 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
         alt.Chart(at)
         .mark_bar(color=colour)
         .encode(
-            x=alt.X("at:O", title="column (the token looked at)", axis=axis),
+            x=alt.X("at:O", title="column (the attended token)", axis=axis),
             y=alt.Y(f"{name}:Q", title=name, axis=alt.Axis(**AXIS)),
             tooltip=["column:N", alt.Tooltip(f"{name}:Q", format=".4f")],
         )
@@ -254,7 +254,7 @@ def _show_uniqueness(
         if free == 1:
             sum_sentence = f"In this direction, the weights {'still' if sum_keeping else 'no longer'} sum to 1."
         else:
-            sum_sentence = f"The weights still sum to 1 in {sum_keeping or 'none'} of these directions."
+            sum_sentence = f"In {sum_keeping or 'none'} of these directions, the weights still sum to 1."
         st.warning(
             ("Yes" if sum_keeping else "Only if the weights need not sum to 1")
             + f": this row sees n = {visible} columns, and a value vector has only K = {identifiable.width} numbers. "
@@ -280,7 +280,7 @@ def _show_uniqueness(
             "column": numbered_labels(columns),
             "weight": trace.attention(kind)[layer, head, row].astype(float),
             "effective weight": identifiable.effective[row],
-            "without any effect": identifiable.null[row],
+            "weight without effect": identifiable.null[row],
         }
     )
     show_numbers(table, "inside_effective", label="Effective attention of this row")

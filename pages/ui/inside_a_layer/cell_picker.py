@@ -48,7 +48,7 @@ def show_cell_map(
         st.session_state[CLICKED] = number, (row, column)
         session.update_attention(kind, type(choice), rows=(row,), columns=(column,))
 
-    # Keep the map's toolbar below this line of text, so that it does not cover the controls above.
+    # This line of text above the map keeps the map's toolbar from covering the controls.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
     show_clickable(
         matrix(
@@ -121,15 +121,15 @@ def show_summary(computation: Cell, row: str, column: str, stream_change: float)
     for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
         place.metric(label, value)
     if computation.allowed:
-        verb = f"looks at {column} with **{typeset(computation.weight, DECIMALS)}** of its attention"
+        verb = f"attends to {column} with weight **{typeset(computation.weight, DECIMALS)}**"
     else:
-        verb = f"may not look at {column}: the mask hides it, whatever its score"
+        verb = f"cannot attend to {column}: the mask hides it, whatever its score"
     st.markdown(f"{row} {verb}.")
 
 
 def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:
-    """Return Markdown that states the cell's weight on the attention page. Return None if that page hides the
-    cell or shows the same weight as this one.
+    """Return Markdown that states the cell's weight on the attention page. Return None if the attention page hides
+    the cell or shows the same weight as the current page.
 
     Args:
         trace: the trace of the model run.

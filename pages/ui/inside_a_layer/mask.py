@@ -57,25 +57,25 @@ def _show_triangle(length: int) -> None:
             name="added to the score",
             mask=values > 0,
             scale=alt.Scale(domain=[0, 1], range=[FIRST, FIRST]),
-            titles=("step that looks", "token looked at"),
+            titles=("attending position", "attended position"),
             legend=False,
             square=True,
         ),
         key="inside_triangle",
         width="content",
-        alt=f"A triangle of {length} rows: row i may look at the first i columns; the others are masked.",
+        alt=f"A triangle of {length} rows: row i can attend to the first i columns; all other columns are masked.",
         sentence="",
     )
     st.caption("Blue: 0 is added, so the score does not change. Grey: −∞ is added, which masks the token.")
     show_numbers(
-        frame(np.where(values > 0, 0.0, -np.inf), labels, labels, corner="step that looks"),
+        frame(np.where(values > 0, 0.0, -np.inf), labels, labels, corner="attending position"),
         "inside_triangle_numbers",
         label="The triangle as numbers",
     )
 
 
 def _describe_mask(scores: np.ndarray, mask: np.ndarray) -> str:
-    """Return Markdown that explains with one head's scores why the mask adds minus infinity."""
+    """Return Markdown that uses one head's scores to explain why the mask adds minus infinity."""
     # For comparison, masked positions get a score of 0, as if the scores were multiplied by the mask.
     leaked = softmax(np.where(mask, scores, 0.0))
     share = np.where(mask, 0.0, leaked).sum(axis=-1)
@@ -141,7 +141,7 @@ def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFra
     return pd.DataFrame(
         {
             "step": numbered_labels(row_labels(axes_of(masked, "decoder"))),
-            "on the future": future_share(open_, masked.decoder_mask)[layer, head],
+            "attention on later tokens": future_share(open_, masked.decoder_mask)[layer, head],
             "log-prob. with mask": masked.log_probs.astype(float),
             "without": open_.log_probs.astype(float),
         }

@@ -148,7 +148,7 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
             "after": names,
             "residual stream": stream,
             "written": output_sizes,
-            "written ÷ stream before": output_sizes / np.concatenate([[np.nan], stream[:-1]]),
+            "written ÷ previous residual stream": output_sizes / np.concatenate([[np.nan], stream[:-1]]),
         }
     )
 
@@ -178,7 +178,7 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
 def _describe_growth(table: pd.DataFrame) -> str:
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
-        f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "
-        f"largest output is that of **{most['after']}**: its mean norm is {most['written']:.2f}, which is "
-        f"{most['written ÷ stream before']:.2f} times that of the stream before this sub-layer."
+        f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. "
+        f"**{most['after']}** has the largest output, with a mean norm of {most['written']:.2f}. This is "
+        f"{most['written ÷ previous residual stream']:.2f} times the mean norm of the stream before this sub-layer."
     )

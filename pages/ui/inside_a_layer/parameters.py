@@ -24,7 +24,7 @@ def show_parameters_of_language_model(config: TransformerConfig) -> None:
 
 
 def show_parameters(model: Translator) -> None:
-    """Show the parameter count of each part of a translator, and a form that counts those of another configuration."""
+    """Show the parameter count of each part of a translator, and a form for the counts of another configuration."""
     st.markdown(f"**This app’s model has {model.parameters:,} parameters.**")
     with main_figure(f"**This app’s model has {model.parameters:,} parameters**"):
         _show_counts(parameter_table(model.config), "ours")

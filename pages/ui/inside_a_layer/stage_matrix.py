@@ -57,8 +57,8 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
         top_tokens = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
         labels = [token_label(token, "") for token in tokenizer.tokens(top_tokens)]
         note = (
-            f"Only {len(top_tokens)} of {values.shape[1]:,} columns are shown: those of tokens that are the most "
-            "likely at one step or more."
+            f"Only {len(top_tokens)} of {values.shape[1]:,} columns are shown: the tokens that are most likely "
+            "at one or more steps."
         )
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
         return StageMatrix(values[:, top_tokens], rows, labels, titles, colours, note)

@@ -10,7 +10,8 @@ SENTENCES = {
     "encoder.pieces": "The {source} sentence is cut into {tokens}, and the end symbol follows. Each of these {S} "
     "tokens is replaced by its vocabulary ID.",
     "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads its own output.",
-    "tokens": "Each token is looked up in a table, which contains {D} numbers for it. Training has learned the table.",
+    "tokens": "Each token is looked up in a table, which contains {D} numbers for it. The table is learned in "
+    "training.",
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
     "positions": "Each position in the sentence has its own {D} numbers, so that “dog bites man” differs from “man "
     "bites dog”.",
@@ -23,7 +24,7 @@ SENTENCES = {
     "encoder.self_attention.values": "Each token prepares {K} numbers for the tokens that will look at it.",
     "encoder.self_attention.raw_scores": "Each question is compared with each label: the better they match, the larger "
     "the number.",
-    "encoder.self_attention.masked_scores": "All {source} tokens may be looked at, so the mask hides nothing here.",
+    "encoder.self_attention.masked_scores": "Each token sees all {source} tokens, so the mask hides nothing here.",
     "decoder.self_attention.queries": "Each {target} token asks a question: {K} numbers that say what this head wants "
     "to find.",
     "decoder.self_attention.keys": "Each {target} token carries a label: {K} numbers that say which questions it "
@@ -43,40 +44,40 @@ SENTENCES = {
     "unturned_queries": "{K} numbers that say what this head wants to find. They do not yet contain the token's "
     "position.",
     "unturned_keys": "{K} numbers that say which questions a token answers. They do not yet contain its position.",
-    "biases": "This model adds no positional encoding. Each score falls with the distance "
-    "between the two tokens, at a rate that depends on the head.",
+    "biases": "This model adds no positional encoding. Instead, each score decreases with the "
+    "distance between the two tokens, at a rate that depends on the head.",
     "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
-    "weights": "Each row becomes shares that add up to 1 and say where this head looks. The attention pages show them "
+    "weights": "Each row becomes weights that add up to 1 and say where this head looks. The attention pages show them "
     "as a map.",
-    "head": "Each token adds up the numbers prepared by the tokens it looks at, in proportion to their shares.",
+    "head": "Each token adds up the numbers prepared by the tokens it looks at, in proportion to their weights.",
     "heads": "The outputs of the {H} heads of the layer are put side by side: {D} numbers again.",
     "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
     "cross_attention.written": "A learned matrix mixes what the heads found in the {source} sentence.",
-    "residual": "The new numbers are added to what came in. Nothing is overwritten, so later steps still have "
-    "everything.",
+    "residual": "The new numbers are added to the token's earlier numbers. Nothing is overwritten, so later steps can "
+    "still use all earlier results.",
     "hidden": "This step works on each token separately: {F} detectors look at it, and those that find nothing stay "
     "silent.",
     "feed_forward.written": "What the detectors found is turned back into {D} numbers for each token.",
     "encoder.output": "The encoder's result: {D} numbers for each {source} token, which by now reflect the whole "
     "sentence.",
     "decoder.output": "The decoder's result: {D} numbers at each step, from which the next token can be read.",
-    "generator.logits": "Each of the {V} tokens in the vocabulary gets a number that says how well it would fit next.",
+    "generator.logits": "Each of the {V} tokens in the vocabulary gets a number: how well it fits as the next token.",
     "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} tokens.",
     "generator.words": "The most likely token at each step: what the model would write next.",
 }
 # Explanations for a language model, which has one stack and one text.
 SENTENCES_OF_ONE_TEXT = SENTENCES | {
-    "decoder.pieces": "The text is cut into tokens, and each is replaced by its vocabulary ID. With the start "
-    "symbol, which comes first, there are {T}.",
+    "decoder.pieces": "The text is cut into tokens, and each token is replaced by its vocabulary ID. Including "
+    "the start symbol at the beginning, the number of tokens is {T}.",
     **{
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
         for name in ("queries", "keys", "values")
     },
-    "weights": "Each row becomes shares that add up to 1 and say where this head looks. The “Language model” page "
+    "weights": "Each row becomes weights that add up to 1 and say where this head looks. The “Language model” page "
     "shows them as a map.",
     "decoder.output": "The last layer's result: {D} numbers for each token, from which the next token can be read.",
     "generator.logits": "The output table, usually the token table again, has a row for each of the {V} tokens. Each "
-    "row yields a number that says how well its token would fit next.",
+    "row yields a number that says how well its token fits as the next token.",
 }
 
 

@@ -147,7 +147,7 @@ def test_later_tokens_get_attention_without_the_mask(shaped_translator, shaped_t
     shares = future_share(without, shaped_trace.decoder_mask)
     assert (shares[..., :-1] > 0).all() and not shares[..., -1].any()
     table = leak_table(shaped_trace, without, 1, 2)
-    np.testing.assert_array_equal(table["on the future"], shares[1, 2])
+    np.testing.assert_array_equal(table["attention on later tokens"], shares[1, 2])
     np.testing.assert_array_equal(table["log-prob. with mask"], shaped_trace.log_probs)
     again = shaped_translator.trace(*text, details=True)
     assert again.equals(shaped_trace), "the next run without the option gives the first numbers back, bit for bit"
