@@ -27,7 +27,7 @@ class HeadSwitches extends Component {
   sent = [];
   /** the boards that are drawn and the open kind, as JSON */
   made = "";
-  /** the state of the heads in `off`, such as "off" or "at a gate of 0.5" */
+  /** the state of the heads in `off`, such as "off" or "set to a gate of 0.5" */
   changed = "";
   /** the head that the Tab key reaches and that the “Only” button keeps on; empty for none */
   current = "";

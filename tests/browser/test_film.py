@@ -29,7 +29,7 @@ def test_user_can_start_the_film_step_through_it_and_follow_its_links(reader, fi
     reader.page.emulate_media(reduced_motion="no-preference")
     reader.open("/?" + urlencode({"text": SENTENCE}))
     expect(reader.page.locator(".sentence-film")).to_have_count(0)
-    reader.page.get_by_role("button", name="New to this? Watch one minute").click()
+    reader.page.get_by_role("button", name="New to this? Watch a 1-minute film").click()
     film(1)
     expect(reader.page.get_by_role("button", name="Pause")).to_be_visible()
     # A key press pauses the film.
@@ -70,7 +70,7 @@ def test_film_waits_for_keys_with_reduced_motion_and_follows_a_clicker(reader, f
     reader.resize(1024, 768)
     reader.page.emulate_media(reduced_motion="reduce")
     reader.open("/?" + urlencode({"text": SENTENCE}))
-    reader.page.get_by_role("button", name="New to this? Watch one minute").click()
+    reader.page.get_by_role("button", name="New to this? Watch a 1-minute film").click()
     film(1)
     expect(reader.page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     reader.page.keyboard.press("End")

@@ -125,7 +125,7 @@ def test_button_that_restores_the_model_translation_is_not_covered(reader):
     reader.wait()
     reader.page.get_by_label("Your German translation").fill("Ich träume oft.")
     reader.page.keyboard.press("Enter")
-    back = reader.page.get_by_role("button", name="Back to the model's own")
+    back = reader.page.get_by_role("button", name="Back to the model's translation")
     expect(reader.page.get_by_label("Your German translation")).to_be_hidden()
     reader.free(back, "something covers the button")
     back.click()

@@ -79,7 +79,7 @@ def test_last_word_is_selected_if_the_user_must_change_a_word(reader):
 
 def test_patch_and_how_it_came_about_link_to_each_other_with_the_same_token(reader):
     reader.open(ADDRESS)
-    step = reader.page.get_by_role("combobox", name="Step that writes").input_value().partition(":")[0]
+    step = reader.page.get_by_role("combobox", name="Decoding step").input_value().partition(":")[0]
     reader.page.get_by_role("link", name="Follow this token back").click()
     reader.arrived("how_it_came_about")
     reader.page.wait_for_function(f"/graph_position={step}(&|$)/.test(location.search)")

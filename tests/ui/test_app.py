@@ -333,7 +333,7 @@ def test_user_translation_is_read_and_compared_with_the_model_translation(shippe
     given = shipped.trace("I have a dream.", "Ich habe einen Hund.")
     assert f"log-probability {typeset(given.log_probs.sum())} nats" in texts(test)
     assert headers(test)[0]["queries"] == len(given.target_tokens)
-    next(button for button in test.button if button.label == "Back to the model's own").click()
+    next(button for button in test.button if button.label == "Back to the model's translation").click()
     test.run()
     assert "The model now reads" not in texts(test) and typed(test, "another") == ""
 

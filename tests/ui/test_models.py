@@ -113,7 +113,7 @@ def test_heads_are_matched_only_between_models_of_the_same_language():
     test.selectbox("compare_other").set_value(UNTRAINED).run()
     assert healthy(test) and "attention-atlas match" not in texts(test)
     test = opened(COMPARE, **there, compare_other=ARABIC, compare_kind="cross")
-    assert "write different languages" in test.info[0].value and not test.exception
+    assert "translate into different languages" in test.info[0].value and not test.exception
     test = opened(COMPARE, **there, compare_other="ar-en")
     assert "the models read English and Arabic" in test.warning[0].value and not test.exception
 
@@ -130,7 +130,7 @@ def test_map_page_shows_the_match_of_the_chosen_head():
     (said,) = (each.value for each in compared.markdown if each.value.startswith("**Head 2.3 of"))
     assert said in [each.value for each in test.markdown]
     test = opened("pages/cross_attention.py", **there)
-    assert "write different languages" in test.info[0].value and "alignment_shift" in [
+    assert "translate into different languages" in test.info[0].value and "alignment_shift" in [
         each.key for each in test.get("button_group")
     ]
 
@@ -284,7 +284,7 @@ def test_records_of_the_shipped_model_are_not_shown_for_another_model(models):
     assert healthy(gallery) and "has not been run on this model yet" in texts(gallery)
     assert not gallery.get("bidi_component") or "exhibits" not in str(gallery.get("bidi_component"))
     off = opened("pages/switch_heads_off.py", text=DREAM, model=ARABIC)
-    assert healthy(off) and "BLEU" not in texts(off).partition("The effect of removing heads on")[0]
+    assert healthy(off) and "BLEU" not in texts(off).partition("The change in BLEU over many")[0]
     mattered = opened("pages/what_mattered.py", text=DREAM, model=ARABIC, mattered_part="agreement")
     assert "has not been measured for this model" in texts(mattered)
     assert f"--model models/{ARABIC}" in mattered.button("measure_method_agreement").help

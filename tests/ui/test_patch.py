@@ -29,11 +29,11 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     assert "Value needed? (noising)**" in plain(test) and "Effect **0.99**: A's choice comes back" in plain(test)
     # Patching depth 0 at the changed word always has an effect of 1, so the page opens at depth 1.
     assert "residual stream, depth 1, " in plain(test)
-    choose(test, "Step that writes", 9)
+    choose(test, "Decoding step", 9)
     assert healthy(test) and "prefers **es** to **sie** by 2.92 nats, and with B by 3.08" in plain(test)
-    assert "that is a result" in plain(test) and "Too small to interpret" in plain(test)
-    assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** both times" in plain(test)
-    assert "not shown as a share" in plain(test) and "Effect **" not in plain(test)
+    assert "which is itself a result" in plain(test) and "Too small to interpret" in plain(test)
+    assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** in both sentences" in plain(test)
+    assert "no relative effect is shown" in plain(test) and "Effect **" not in plain(test)
     assert test.query_params["patch_step"] == "9"
     # The other pages explain the same token, compared with the same alternative.
     assert test.query_params["graph_position"] == test.query_params["mattered_explained"] == "9"

@@ -98,7 +98,7 @@ def test_every_number_input_accepts_its_limits(narrow_app, field, value):
 def test_half_split_layout_is_a_permutation_of_the_interleaved_layout():
     test = app(positions_part="matrix", positions_rows="20", positions_columns="10")
     assert texts(test).count("**true**") == 2
-    order = table(test, "dimension in halves")["is interleaved dimension"]
+    order = table(test, "dimension (in halves)")["dimension (interleaved)"]
     assert order.tolist() == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
 
 
@@ -122,18 +122,18 @@ def test_page_shows_no_curves_for_a_model_without_learned_positions():
 def test_page_shows_the_effect_of_removing_positions(shipped):
     before_all = shipped.trace(DREAM)
     test = app(positions_part="shuffled")
-    runs = table(test, "what was read")
-    assert runs["what was read"].tolist()[0] == "as typed, with positions" and len(runs) == 4
+    runs = table(test, "setting")
+    assert runs["setting"].tolist()[0] == "as typed, with positions" and len(runs) == 4
     off = shipped.trace(DREAM, interventions=Interventions(positions=False))
-    row = runs[runs["what was read"] == "as typed, positions switched off"].iloc[0]
+    row = runs[runs["setting"] == "as typed, positions switched off"].iloc[0]
     assert row["translation"] == off.target_text
-    assert list(runs) == ["what was read", "sentence", "translation"], "the numbers are opened by whoever wants them"
+    assert list(runs) == ["setting", "sentence", "translation"], "the numbers are opened by whoever wants them"
     numbers = next(each.value for each in expand(test).dataframe if "log-probability" in each.value)
-    row = numbers[numbers["what was read"] == "as typed, positions switched off"].iloc[0]
+    row = numbers[numbers["setting"] == "as typed, positions switched off"].iloc[0]
     assert row["log-probability"] == pytest.approx(float(off.log_probs.sum()), abs=1e-6)
     before = runs["sentence"].iloc[1]
     test.number_input("positions_shuffle").set_value(2).run()
-    assert healthy(test) and sorted(table(test, "what was read")["sentence"].iloc[1].split()) == sorted(before.split())
+    assert healthy(test) and sorted(table(test, "setting")["sentence"].iloc[1].split()) == sorted(before.split())
     test.segmented_control("positions_kind").set_value("decoder").run()
     test.selectbox("positions_layer").set_value(5).run()
     test.selectbox("positions_head").set_value(7).run()
@@ -145,4 +145,4 @@ def test_page_shows_the_effect_of_removing_positions(shipped):
 @pytest.mark.parametrize("text", ["x", "dog dog", "1" * 12])
 def test_single_word_cannot_be_shuffled(text):
     test = app(positions_part="shuffled", text=text)
-    assert healthy(test) and "only one order" in texts(test) and len(table(test, "what was read")) == 2
+    assert healthy(test) and "only one order" in texts(test) and len(table(test, "setting")) == 2

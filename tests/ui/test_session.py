@@ -207,7 +207,7 @@ def test_choosing_an_example_or_the_model_translation_replaces_unsent_text():
     assert typed(test) == EXAMPLES[1] and box(test)["asked"] > before
     submit(test, "Ich habe ein Auto.", "another")
     before = box(test, "another")["asked"]
-    next(button for button in test.button if button.label == "Back to the model's own").click()
+    next(button for button in test.button if button.label == "Back to the model's translation").click()
     test.run()
     assert typed(test, "another") == "" and box(test, "another")["asked"] > before
 

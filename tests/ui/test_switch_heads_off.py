@@ -73,9 +73,9 @@ def test_invalid_switch_messages_are_ignored():
 def test_model_run_uses_the_chosen_replacement_and_gate(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
     # Attention cannot be more even than uniform, so the gate is limited to 1.
-    assert healthy(test) and switches(test)[1]["changed"] == "at a gate of 1"
+    assert healthy(test) and switches(test)[1]["changed"] == "set to a gate of 1"
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="mean", off_gate="0.5")
-    assert healthy(test) and "at a gate of 0.5" in texts(test)
+    assert healthy(test) and "set to a gate of 0.5" in texts(test)
     off = Interventions(gates={("cross", 5, 4): 0.5}, mode="mean")
     change = float(shipped.score(DREAM, None, [off]).change[0])
     assert table(test, "change", "kl")["change"].sum() == pytest.approx(change, abs=1e-4)
@@ -105,7 +105,7 @@ def measured_worst(numbers):
 def test_importance_of_every_head_is_measured_on_demand(shipped):
     test = opened(PAGE, text=DREAM)
     # The button at the top of the page opens a section far below.
-    next(button for button in test.button if button.label == "What is every head worth?").click().run()
+    next(button for button in test.button if button.label == "What is each head worth?").click().run()
     assert test.toggle("off_importance").value
     assert healthy(test) and figures(test) == (0, 6)
     numbers = table(test, "measured", "estimated")

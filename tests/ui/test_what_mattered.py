@@ -145,7 +145,7 @@ def test_user_can_force_and_remove_a_wrong_prefix(shipped):
     assert healthy(test) and written.startswith("Die Musik")
     assert test.query_params["target"] == written
     assert "The model now reads" in texts(test) and not table(test, "share").equals(before)
-    next(each for each in test.button if each.label == "Back to the model's own").click().run()
+    next(each for each in test.button if each.label == "Back to the model's translation").click().run()
     assert healthy(test) and table(test, "share").equals(before)
 
 

@@ -46,7 +46,7 @@ def cell_labels(values: np.ndarray) -> np.ndarray:
 
 
 def token_labels(pair: PatchingPair, site: PatchSite, columns: dict[int, int]) -> list[str]:
-    """Return labels for the tokens that a site covers; source tokens that differ get both, as in "tired / wide"."""
+    """Return labels for a site's tokens; a source token that differs in B gets both texts, as in "tired / wide"."""
     if stack_of(site) == "decoder":
         return [token_label(token, pair.a.target_text) for token in pair.a.target_tokens]
     texts, other_texts = source_labels(pair.a), source_labels(pair.b)

@@ -43,9 +43,13 @@ ANSWERS: dict[Direction, tuple[str, str, str]] = {
     "needed": (
         "A's choice turns into B's",
         "A's choice moves {:.0%} of the way to B's",
-        "alone, this value is not needed",
+        "this value by itself is not needed",
     ),
-    "enough": ("A's choice comes back", "A's choice comes back {:.0%} of the way", "alone, this value is not enough"),
+    "enough": (
+        "A's choice comes back",
+        "A's choice comes back {:.0%} of the way",
+        "this value by itself is not enough",
+    ),
 }
 REVERSED_EFFECT = "the choice moves the other way"
 
@@ -100,8 +104,8 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
         for each in DIRECTIONS:
             st.markdown(describe_effect(pair, patch, each))
         st.caption(
-            "These numbers hold only for this pair of sentences, this step and these two tokens. If several places do "
-            "the same job, each can be enough while none is needed.",
+            "These numbers hold only for this pair of sentences, this step and these two tokens. If several values do "
+            "the same job, each of them can be enough while none of them is needed.",
             help=explain("logit"),
         )
     _show_cone(pair, plain[0].after, patched.after)
@@ -114,7 +118,7 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
 
 
 def _applicable_patches(pair: PatchingPair) -> Patches:
-    """Return the kept patches that can be applied in both directions; patches in a URL may not fit the sentences."""
+    """Return the kept patches that can be applied in both directions; a URL may hold patches that do not fit."""
     applicable = []
     for patch in session.params(PatchParams).kept.patches:
         with suppress(InterventionError):
@@ -125,7 +129,7 @@ def _applicable_patches(pair: PatchingPair) -> Patches:
 
 
 def _combined(patch: ChosenPatch, kept: Patches) -> ChosenPatch:
-    """Return the chosen and the kept patches together; if both patch the same place, only the chosen patch counts."""
+    """Return the chosen and kept patches together, without kept patches that replace the same values as chosen ones."""
     others = tuple(each for each in kept if each[0] not in dict(patch.patches))
     if not others:
         return patch
@@ -183,7 +187,7 @@ def describe_effect(pair: PatchingPair, patch: ChosenPatch, direction: Direction
     )
     description = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
     if contrasts.effects is None:
-        return description + "The two runs hardly differ, so the effect is not shown as a share."
+        return description + "The two runs hardly differ, so no relative effect is shown."
     effect = float(contrasts.effects[0])
     fully, partly, hardly = (each.format(effect) for each in ANSWERS[direction])
     answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED_EFFECT
@@ -217,12 +221,12 @@ def _show_cone(pair: PatchingPair, before: Trace, after: Trace) -> None:
                     titles=("depth", stack),
                 ),
                 key=f"patch_cone_{stack}",
-                alt=f"Change of each cell of the {stack}'s residual stream; grey cells cannot be reached.",
+                alt=f"Change in each cell of the {stack}'s residual stream; the patch cannot reach grey cells.",
             )
     st.caption(
-        "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there from the patch, so both runs "
-        "are identical there, bit by bit. A patch in the encoder reaches every token from the next depth on, and "
-        "every layer of the decoder. A patch in the decoder reaches only its own position and later ones.",
+        "Depth 0 is the embedding. Grey cells are outside the cone: no path leads to them from the patch, so they "
+        "are bit-for-bit identical in both runs. A patch in the encoder reaches every token from the next depth on, "
+        "and every layer of the decoder. A patch in the decoder reaches only its own position and later ones.",
         help=explain("residual stream"),
     )
 

@@ -56,7 +56,10 @@ class PatchingPair:
 
 
 def pick_question(reading: Reading) -> PatchingPair:
-    """Show controls for sentence B, the step and the two tokens, and compare the model's preferences for A and B."""
+    """Show controls for sentence B, the step and the two tokens, and return the pair.
+
+    Also show which of the two tokens the model prefers with A and with B.
+    """
     text, target = reading.trace.source_text, tuple(token.id for token in reading.trace.predicted_tokens)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = _pick_other(text)
@@ -67,7 +70,7 @@ def pick_question(reading: Reading) -> PatchingPair:
         # The message is a main figure, because lecture mode shows only main figures.
         main_figure().info(
             "**A and B are the same sentence,** so no patch changes anything. Change one word of B and press Enter, or "
-            "try a pair.",
+            "choose an example under “Try a pair”.",
             icon=":material/edit:",
         )
         focus_last_word(OTHER_LABEL, text)
@@ -111,8 +114,8 @@ def _pick_other(text: str) -> str:
         OTHER_LABEL,
         width=580,
         **bind(PatchParams, "other", value=other),
-        help="A is the sentence above. Words that both sentences share are matched. A changed word is matched with the "
-        "word in its place if these two words have the same number of tokens.",
+        help="A is the sentence above. Words that occur in both sentences are matched. A changed word is matched with "
+        "its replacement if both have the same number of tokens.",
     )
     return other
 
@@ -128,15 +131,15 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
     labels = {index + 1: f"{_step_label(a, index)} ({difference:.1f})" for index, difference in enumerate(differences)}
     key = key_for("patch_step", labels.values())
     st.selectbox(
-        "Step that writes",
+        "Decoding step",
         list(labels),
         format_func=labels.__getitem__,
         key=preset(key, question.step + 1),
         on_change=lambda: _store_step(st.session_state[key]),
-        help="Up to this step, the model reads A's translation for both sentences. In brackets: how much the model's "
-        "preference differs between A and B, in nats. By default, the page shows the step with the largest difference. "
-        "If possible, it is a step that does not translate the changed word, and at which the model prefers different "
-        "tokens for A and B.",
+        help="Up to this step, the model reads A's translation for both sentences. The number in brackets says how "
+        "much the model's preference differs between A and B, in nats. The default is the step with the largest "
+        "difference. Steps that translate the changed word, or at which A and B lead to the same token, count only if "
+        "there are no others.",
     )
     return question
 
@@ -178,9 +181,9 @@ def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
     translates_change = bool(steps_of_changed_word(pair.a, pair.b)[pair.question.step])
     if contrasts.is_close:
         description += (
-            "**The changed word hardly affects this choice: that is a result.** The two sentences differ by only "
-            f"{abs(contrasts.other - contrasts.run):.2f} nats here, less than {MIN_DIFFERENCE:g}. A share of so small "
-            "a difference would mean nothing."
+            "**The changed word hardly affects this choice, which is itself a result.** The preferences for A and B "
+            f"differ by only {abs(contrasts.other - contrasts.run):.2f} nats here, less than {MIN_DIFFERENCE:g}. An "
+            "effect relative to so small a difference would mean nothing."
         )
     elif translates_change:
         description += "This step translates the changed word itself, so a difference is no surprise."

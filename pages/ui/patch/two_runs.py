@@ -1,4 +1,4 @@
-"""Shows the model runs on sentences A and B as grids; dragging a cell onto the other grid patches the cell's value."""
+"""Shows the runs on sentences A and B as grids; dragging a cell onto the other grid patches its value into that run."""
 
 from collections.abc import Mapping
 

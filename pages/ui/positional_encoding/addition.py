@@ -32,7 +32,7 @@ def show_addition(reading: Reading) -> None:
         show_altair(
             norm_chart(norms),
             key="positions_norms",
-            alt="Norms of each token's embedding, scaled embedding and position vector, and of the sum of the two.",
+            alt="Norm of each token's embedding, scaled embedding and position vector, and of the sum of the last two.",
         )
     with words:
         st.markdown(_why_scaled(text))
@@ -41,8 +41,8 @@ def show_addition(reading: Reading) -> None:
     st.markdown(
         "Suppose that the position vector, as wide as the embedding, is placed *beside* the embedding. Then the "
         "residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it. The number of "
-        "heads and the feed-forward width F stay the same. The embeddings themselves stay D wide. An output layer that "
-        "shared the target embedding needs its own matrix, because it reads 2D numbers."
+        "heads, the feed-forward width F and the width D of the embeddings themselves stay the same. The output layer "
+        "needs its own matrix even if it now shares the target embedding, because it reads 2D numbers."
     )
     config = architecture_form(reading.translator.config)
     encoding = ENCODINGS[config.positions]
@@ -94,7 +94,7 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
         table["scaled embedding"] = norms(text.scaled)
     if text.positions is not None:
         table["position"] = norms(text.positions)
-        table["cosine between the two"] = (text.scaled * text.positions).sum(axis=-1) / (
+        table["cosine similarity"] = (text.scaled * text.positions).sum(axis=-1) / (
             norms(text.scaled) * norms(text.positions)
         )
     return pd.DataFrame({**table, "sum": norms(text.summed)})
@@ -132,9 +132,9 @@ def _why_scaled(text: EmbeddedText) -> str:
         )
     if text.scale != 1:
         sentences.append(
-            f"So the model multiplies the embedding by √D = √{width} = {text.scale:.2f} (the paper, section 3.4). The "
-            f"norm becomes **{scaled:.2f}**, and the word outweighs its position. The embedding matrix itself stays "
-            "small, as is necessary if the output layer shares it."
+            f"So the model multiplies the embedding by √D = √{width} = {text.scale:.2f} (section 3.4 of the paper). "
+            f"The norm becomes **{scaled:.2f}**, and the word outweighs its position. The embedding matrix itself "
+            "stays small, which is necessary if the output layer shares it."
         )
     else:
         sentences.append("This model does not scale its embeddings.")

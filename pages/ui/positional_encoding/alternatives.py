@@ -42,7 +42,7 @@ def show_alternatives() -> None:
     alternatives = {
         "Sinusoids": (dot_products(sinusoids(span, config.d_model // 2 * 2)), "dot product"),
         "Learned": None if learned is None else (learned, "dot product"),
-        "Rotary (RoFormer)": (rotary_products(span, config.d_head // 2 * 2), "share of the product kept"),
+        "Rotary (RoFormer)": (rotary_products(span, config.d_head // 2 * 2), "fraction of dot product kept"),
         f"Linear biases (ALiBi), head {SHOWN_HEAD + 1} of {config.heads}": (
             biases(config.heads, span)[SHOWN_HEAD],
             "added to the score",
@@ -55,10 +55,10 @@ def show_alternatives() -> None:
             st.markdown(f"**{title}**")
             if alternative is None:
                 st.info(
-                    f"This model has no learned positions to show: its positions are “{config.positions}”. Learned "
-                    "positions are a table of parameters with one vector for every position up to a limit (Gehring et "
-                    "al. 2017). Vaswani et al. 2017 tried them too, and got nearly the same scores as with sinusoids "
-                    "(table 3, row E)."
+                    "This model has no learned positions to show: its positional encoding is "
+                    f"“{config.positions}”. Learned positions are a table of parameters with one vector for every "
+                    "position up to a limit (Gehring et al. 2017). Vaswani et al. 2017 tried them too, and got nearly "
+                    "the same scores as with sinusoids (table 3, row E)."
                 )
                 continue
             values, name = alternative
@@ -76,7 +76,7 @@ def show_alternatives() -> None:
 
 
 def rotary_products(span: int, d_head: int) -> np.ndarray:
-    """Return the share of a dot product that rotary encoding keeps for each pair of positions, [P, P].
+    """Return the fraction of a dot product that rotary encoding keeps for each pair of positions, [P, P].
 
     The query and the key are assumed to be equal, with equal norms in all dimension pairs. So each value is the mean
     cosine of the rotation angles, and the diagonal is 1.
@@ -135,8 +135,8 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
             "added to the score",
         ),
     ):
-        # The linear biases are the main figure, because they are added to the scores, whereas position vectors are
-        # added to the embeddings.
+        # Only the linear biases are a main figure. Other parts of the page already have main figures of position
+        # vectors, which are added to the embeddings.
         with (
             place,
             main_figure(
@@ -159,7 +159,7 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
     show_numbers(
         pd.DataFrame({"head": range(1, config.heads + 1), "slope": slopes(config.heads)}),
         "positions_slopes",
-        label="The slope of every head",
+        label="The slope of each head",
         digits=8,
     )
     st.caption(

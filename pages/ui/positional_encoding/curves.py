@@ -54,7 +54,7 @@ def show_curves() -> None:
             sentence="",
         )
     with dropped:
-        st.markdown(f"**The same in training, {encoding.drop}% dropped**")
+        st.markdown(f"**In training, with {encoding.drop}% dropout**")
         thinned = dropout(table, rate=encoding.drop / 100, seed=encoding.seed)
         show_plotly(
             curves(thinned[:, chosen], chosen, pair, gain),
@@ -66,13 +66,13 @@ def show_curves() -> None:
     st.caption(
         "Each dimension is a sine or a cosine. Drag over a plot to zoom; double-click to zoom out. Dropout sets "
         f"{encoding.drop}% of the values to 0 at random ({hit:.1%} here) and multiplies the others by 1 / (1 − "
-        f"{encoding.drop / 100:g}) = {gain:.2f}. That keeps each value's mean. In training, dropout is applied to the "
-        "sum of embedding and position; when the model translates, dropout is off."
+        f"{encoding.drop / 100:g}) = {gain:.2f}. So each value's mean over many draws stays the same. In training, "
+        "dropout is applied to the sum of embedding and position; when the model translates, dropout is off."
     )
     both = np.hstack([table[:, chosen], thinned[:, chosen]])
     numbers = pd.DataFrame(both, columns=[f"{each}{what}" for what in ("", ", with dropout") for each in chosen])
     numbers.insert(0, "position", range(1, len(table) + 1))
-    show_numbers(numbers, "positions_curve_numbers", label="The numbers of the curves, dimension by dimension")
+    show_numbers(numbers, "positions_curve_numbers", label="Values of the curves, by dimension")
     whose = st.container()
     _show_two_positions(table, chosen, pair)
     _show_wavelengths(width, chosen)
@@ -82,7 +82,7 @@ def show_curves() -> None:
 
 
 def _show_model(ours: TransformerConfig, width: int) -> None:
-    """For a model with sinusoids, state whether these are its curves; if not, show a button that sets its width D."""
+    """For a model with sinusoids, state whether the plots have its width D; if not, show a button that sets it."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:
@@ -91,7 +91,7 @@ def _show_model(ours: TransformerConfig, width: int) -> None:
     words, place = st.columns([7, 3], vertical_alignment="center")
     words.markdown(f"These are the curves of a model with D = {width}. This app's model has D = {ours.d_model}.")
     place.button(
-        f"The model's own, D = {ours.d_model}",
+        f"Use the model's D = {ours.d_model}",
         key="positions_ours",
         **setting(PositionsParams, width=ours.d_model),
         width="stretch",
@@ -105,7 +105,7 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
         values: the encoding values, [P, N].
         dimensions: the numbers of the N dimensions.
         marked: the 1-based positions to mark with a vertical line.
-        most: the largest absolute value that the vertical axis has to show; the same for plots to be compared.
+        most: the largest absolute value that the vertical axis has to show. Pass the same for plots to compare.
     """
     figure = go.Figure(
         [

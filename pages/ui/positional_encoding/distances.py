@@ -56,7 +56,7 @@ def _show_offsets(table: np.ndarray) -> None:
                 values,
                 name,
                 key=f"positions_{name}",
-                description=f"{title} of {length} by {length} positions: equal along the diagonals.",
+                description=f"{title} for every pair of {length} positions: equal along the diagonals.",
                 height=380,
             )
         with place:
@@ -84,8 +84,8 @@ def _show_offsets(table: np.ndarray) -> None:
                 label=f"{title} of every pair",
             )
     st.caption(
-        "sin a · sin b + cos a · cos b = cos(a − b): to the dot product, each pair of dimensions adds the cosine of "
-        "offset times frequency, wherever the two positions are. For a position with itself, the dot product is "
+        "sin a · sin b + cos a · cos b = cos(a − b): each pair of dimensions adds the cosine of offset times "
+        "frequency to the dot product, wherever the two positions are. For a position with itself, the dot product is "
         f"D / 2 = {width / 2:g}, so every encoding has the norm √(D/2) = {np.sqrt(width / 2):.2f}."
     )
 
@@ -125,7 +125,7 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             pd.DataFrame(
                 {
                     "dimension": range(2 * pairs),
-                    "turned by, radians": np.repeat(offset * frequencies(width)[:pairs], 2),
+                    "rotation angle, radians": np.repeat(offset * frequencies(width)[:pairs], 2),
                     f"PE({start})": table[start - 1, : 2 * pairs],
                     f"M · PE({start})": turned[start - 1, : 2 * pairs],
                     f"PE({start + offset})": further[start - 1, : 2 * pairs],
@@ -144,7 +144,7 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
                 height=400,
             ),
             key="positions_rotation",
-            alt="The matrix M: 0 except for blocks of two by two along the diagonal.",
+            alt="The matrix M: 0 except for two-by-two blocks along the diagonal.",
             sentence="",
         )
         show_numbers(

@@ -14,7 +14,10 @@ from pages.ui.state.bind import bind_number
 from transformer.analysis.positions import halves_order, wavelengths
 from transformer.model.sinusoids import sinusoids
 
-LAYOUTS = {False: "Interleaved: sin, cos, sin, cos, … (the paper)", True: "In halves: all sines, then all cosines"}
+LAYOUTS = {
+    False: "Interleaved: sin, cos, sin, cos, … (as in the paper)",
+    True: "In halves: all sines, then all cosines",
+}
 
 
 def show_matrix() -> None:
@@ -57,8 +60,8 @@ def show_matrix() -> None:
     show_numbers(
         pd.DataFrame(
             {
-                "dimension in halves": range(columns),
-                "is interleaved dimension": order,
+                "dimension (in halves)": range(columns),
+                "dimension (interleaved)": order,
                 "function": ["sin" if each % 2 == 0 else "cos" for each in order],
                 "wavelength, positions": wavelengths(columns)[order // 2],
             }

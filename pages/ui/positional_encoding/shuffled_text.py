@@ -31,12 +31,12 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# Logarithm of a probability ratio, in nats. Ratios below it are written out, larger ones are shown as powers of ten.
+# Logarithm of the probability ratio, in nats, from which ratios are shown as powers of ten instead of written out.
 MAX_WRITTEN_RATIO = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 NO_POSITIONS = Interventions(positions=False)
 # Text columns of the table, with widths in pixels; longer texts wrap, so that they are shown in full.
-WIDTHS = {"what was read": 150, "sentence": 350, "translation": 350}
+WIDTHS = {"setting": 150, "sentence": 350, "translation": 350}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
     """
     table = pd.DataFrame(
         {
-            "what was read": [run.name for run in runs],
+            "setting": [run.name for run in runs],
             "sentence": [run.own.source_text for run in runs],
             "translation": [run.own.target_text for run in runs],
             "log-probability": [float(run.own.log_probs.sum()) for run in runs],
@@ -124,7 +124,7 @@ def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
     )
     firsts = _first_log_probs(runs)
     if firsts:
-        table["of the original translation"] = firsts
+        table["log-probability of the original"] = firsts
     return table
 
 
@@ -186,7 +186,9 @@ def _describe_bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
     words = word_groups(typed.source_tokens, typed.source_text)
     moved = moved_tokens(typed.source_tokens, shuffled.source_tokens, words, mixed.order)
     if moved is None:
-        return "The shuffled words are split into different tokens, so no token's attention can be compared."
+        return (
+            "The shuffled words are split into different tokens, so the attention of the two runs cannot be compared."
+        )
     with_positions, without = (
         float(np.abs(one.encoder[:, :, moved][..., moved] - other.encoder).max())
         for one, other in ((typed, shuffled), (typed_without, shuffled_without))
@@ -200,7 +202,7 @@ def _describe_bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
 
 def _show_attention(reading: Reading, runs: list[ShuffledRun]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        segments("Attention before and after", TITLES, PositionsParams, "kind")
+        segments("Attention in every setting", TITLES, PositionsParams, "kind")
         choice = pick_head(reading, session.params(PositionsParams).kind, PositionsParams.PREFIX)
     kind = session.params(PositionsParams).kind
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]

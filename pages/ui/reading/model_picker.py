@@ -92,7 +92,7 @@ def show_model_menu() -> None:
 
 
 def _show_more_languages() -> None:
-    """Show which models can be added, and the terminal command for adding one; the app itself uses no network."""
+    """Show which models can be added, and the terminal command that adds one; the app itself downloads nothing."""
     not_installed = {name: model for name, model in hub_models().items() if name not in model_folders()}
     language = st.selectbox(
         "More languages …",
@@ -105,8 +105,8 @@ def _show_more_languages() -> None:
     if language is not None:
         st.caption(
             f"{not_installed[language]} needs {not_installed[language].requirements}. Run this command on the computer "
-            "that runs the app, then reload this page. The command shows its progress, and says what to add if the "
-            "weights are in an older format."
+            "that runs the app, then reload this page. The command shows its progress. If the weights are in an "
+            "older format, it says which option to add."
         )
         st.code(not_installed[language].command, language="bash", wrap_lines=True)
     st.caption(
@@ -119,7 +119,10 @@ def show_device_choice() -> None:
     if len(available_devices()) < 2:
         return
     devices, server = available_devices(), models.server()
-    here = f"The model runs at {markdown(server)}. This device only computes results that need the model's weights."
+    here = (
+        f"The model runs at {markdown(server)}. The device chosen here is used only for results that need the model's "
+        "weights."
+    )
     st.selectbox(
         "Device",
         devices,

@@ -24,8 +24,8 @@ from transformer.values.trace import Kind
 
 # The limit is in bytes, and is enough for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
-# Maximum numbers of links shown for a word: to words that it attends to, at first and on request, and from words that
-# attend to it. The links shown are those whose weight exceeds the usual weight by the most.
+# Maximum numbers of links to words that a word attends to (at first, and on request) and from words that attend to it.
+# The links whose weight exceeds the usual weight the most are shown.
 MAX_LOOKS, MAX_ALL_LOOKS, MAX_LOOKED_AT = 3, 12, 1
 # Pronouns are preferred as the default word, because users first want to see where pronouns look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
@@ -58,7 +58,7 @@ def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> Atte
 
 
 def story(reading: Reading) -> Story:
-    """Return each word's links that stand out most, in the sentence and its translation, and the default word."""
+    """Return the default word, and the links that stand out most for each word of the sentence and its translation."""
     trace, languages = reading.trace, reading.languages
     links = by_word(word_links(trace, {kind: reading.metrics(kind) for kind in PAGES}))
     numbers: dict[WordLink, int] = {}

@@ -110,8 +110,8 @@ def describe_translations(pair: Pair, a: Trace, b: Trace) -> str:
         return f"In at least one of the sentences, no translation of *{pair.word}* was found."
     if first == second:
         return (
-            f"*{pair.word}* becomes **{markdown(first)}** both times: the translation does not show that the model "
-            f"tells the two meanings of *{pair.word}* apart here."
+            f"*{pair.word}* becomes **{markdown(first)}** in both sentences, so the translation does not show "
+            f"whether the model tells the two meanings of *{pair.word}* apart."
         )
     return f"*{pair.word}* becomes **{markdown(first)}** in A and **{markdown(second)}** in B."
 

@@ -69,7 +69,7 @@ class TwoModels:
 
     @property
     def shown(self) -> np.ndarray:
-        """The second model's head to show for each head of the first: its match or, without one, the most similar."""
+        """For each head of the first model, the second model's head to show: the match, or else the most similar."""
         return np.where(self.match < 0, self.similarity.argmax(axis=1), self.match)
 
     @property
@@ -106,7 +106,7 @@ class TwoModels:
             )
         description = (
             f"{here} is matched with **head {head_name(match, other)} of {title}**: similarity "
-            f"{self.similarity[at, match]:.2f} (average for that layer's heads: {self.shuffled[at]:.2f})."
+            f"{self.similarity[at, match]:.2f} (average over all heads in the match's layer: {self.shuffled[at]:.2f})."
         )
         if nearest != match:
             description += (
@@ -129,7 +129,7 @@ def pick_second_model() -> str:
         format_func=lambda name: RANDOM_NAME if name == UNTRAINED else name,
         **bind(CompareParams, "other", value=shown_name),
         help="An installed model, or an untrained model with the first one's shape. Both models read the same "
-        "sentence, and the same translation if they write the same language.",
+        "sentence, and the same translation if they translate into the same language.",
     )
     return shown_name
 
@@ -153,7 +153,7 @@ def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoMod
         st.warning(error_text(error), icon=":material/edit:")
         raise PageEnd from None
     if kind not in kinds:
-        st.info("The two models write different languages: only their encoder attention can be compared.")
+        st.info("The two models translate into different languages, so only their encoder attention can be compared.")
         raise PageEnd
     return TwoModels(_own(), name, second, kind, (trace, other_trace))
 

@@ -176,7 +176,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     if introduction is not None:
         with introduction, st.container(horizontal=True, vertical_alignment="center", key="introduction"):
             with st.container(width="stretch"):
-                # The film replaces the words.
+                # An open film replaces the words that the prompt below refers to.
                 is_film_open = bool(session.params(FilmParams).frame)
                 choose = "" if is_film_open else " **Choose a word below to see which words it looks at.**"
                 st.markdown(
@@ -185,7 +185,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
                     + (MODEL_LIMITS if is_shipped(model) else "")
                 )
             st.button(
-                "New to this? Watch one minute",
+                "New to this? Watch a 1-minute film",
                 icon=":material/play_circle:",
                 key="film_button",
                 on_click=_ask_for_film,
@@ -206,7 +206,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         except AtlasError as error:
             st.warning(markdown(str(error)), icon=":material/edit:")
     reading = Reading(runs, own, trace)
-    # Show warnings above the results that they may invalidate. The container exists even without warnings, so that the
+    # Show warnings above the results that they concern. The container exists even without warnings, so that the
     # elements below it keep their identity and the keyboard focus.
     with st.container():
         if warnings := _warnings(reading):
@@ -230,7 +230,8 @@ def _warnings(reading: Reading) -> list[str]:
     # A model that also has codes for source languages ("<<eng>>") has default languages, so it does not guess.
     if codes and codes[0].startswith(">") and own.source_tokens[0].role != "language":
         warnings.append(
-            "This model writes several languages. Choose one beside the sentence; otherwise, the model guesses."
+            "This model can translate into several languages. Choose one beside the sentence; otherwise, the model "
+            "guesses."
         )
     if not own.complete:
         warnings.append("The translation reached the length limit before it was finished.")
@@ -250,7 +251,7 @@ def _show_examples(offered: Sequence[str], codes: Sequence[str]) -> None:
     with st.container(gap=None):
         if not my_sentences(codes):
             st.selectbox(
-                "or an example" if offered else "or a list",
+                "or an example" if offered else "or your own list",
                 [*offered, OWN_LIST],
                 index=None,
                 key="example",

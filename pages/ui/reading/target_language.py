@@ -17,13 +17,13 @@ from transformer.text.vocabulary import split_code, with_code
 # Widget keys by the first character of a language code: "<" for source languages, ">" for target languages.
 KEYS = {"<": "source_language", ">": "target_language"}
 HELP = {
-    "<": "The language of the sentence. Its code is a token with its own row and column.",
-    ">": "The language to write. Its code is the first token that the decoder writes.",
+    "<": "The language of the sentence. Its code is a token with its own row and column in the attention maps.",
+    ">": "The language to translate into. Its code is the first token that the decoder writes.",
 }
-BOTH_SIDES = "The languages that the model reads and writes."
+BOTH_SIDES = "The languages of the sentence and of its translation."
 ONE_SIDE = (
-    "This model writes several languages. The chosen language's code is the first token of the sentence, with its own "
-    "row and column."
+    "This model can translate into several languages. The chosen language's code is the first token of the sentence, "
+    "with its own row and column in the attention maps."
 )
 
 

@@ -16,8 +16,8 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
 
-# Session-state key for the number of translations that the user has entered. This number is part of the box's widget
-# key, so a new number closes the box.
+# Session-state key for the number of translations that the user has entered. This number is part of the widget key of
+# the box for entering a translation, so a new number closes this box.
 OWN_TRANSLATION = "another_translation"
 # Shown in place of a translation without tokens.
 EMPTY_TRANSLATION = "*(nothing: the end symbol came first)*"
@@ -79,11 +79,11 @@ def _show_given(reading: Reading) -> None:
         f"the model's own: {likelihood(reading.own)}.",
         help=explain("log-probability", "nats", "token"),
     )
-    back.button("Back to the model's own", on_click=session.read_own_translation, width="stretch")
+    back.button("Back to the model's translation", on_click=session.read_own_translation, width="stretch")
 
 
 def _read_another(typed: str) -> None:
-    """Callback: read the user's translation, and close the box, which would cover the "Back to the model's own" button.
+    """Callback: read the user's translation, and close the box, which would cover the button that discards it.
 
     The box gets a new key, because a late message from the browser would report a box with the old key as still open.
     """
@@ -96,9 +96,9 @@ def _describe_effort(reading: Reading) -> str:
     source, target = len(own.source_tokens) - 1, len(own.predicted_tokens) - own.complete
     where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
     return (
-        f"Read {source} {'token' if source == 1 else 'tokens at once'}. Wrote {target}"
-        f"{' and the end symbol' if own.complete else ''} one by one: each depends on those before it. "
-        f"{parameter_count(model.parameters).capitalize()}, on {where}."
+        f"The model ({parameter_count(model.parameters)}, on {where}) read {source} "
+        f"{'token' if source == 1 else 'tokens at once'} and wrote {target}"
+        f"{' and the end symbol' if own.complete else ''} one by one, because each depends on those before it."
     )
 
 

@@ -52,8 +52,8 @@ def server_run() -> Iterator[None]:
 class CachedRuns(ModelRuns):
     """A model's runs, shared by all sessions; each run waits for its turn and is computed only once.
 
-    Plain traces that are waiting at the same time are computed as one batch. A model server has its own queue; while
-    the server computes, this process continues with other work.
+    Waiting traces without a given translation, interventions or intermediate values are computed as one batch. A model
+    server has its own queue; while the server computes, this process continues with other work.
     """
 
     def __init__(self, model: Translator | LanguageModel) -> None:
@@ -77,7 +77,7 @@ class CachedRuns(ModelRuns):
             return super().answer(run, *needed)
         remote = isinstance(self.model, RemoteTranslator)
         if isinstance(run, TraceRun) and run.plain and not remote:
-            # Batch plain traces, because many users request them at the same time in a lecture.
+            # Batch these traces, because many users request them at the same time in a lecture.
             return MODEL_LOCK.together(self.identity, run.text, self.model.trace_together)
         with server_run() if remote and run.uses == "model" else model_turn(LONG_RUNS if run.long else MODEL_LOCK):
             return self.model.answer(run, *needed)

@@ -14,7 +14,7 @@ from transformer.serving.server_process import tune_process
 
 # Two models are kept, because loading a model takes a long time. A third would need too much memory.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.released)
-# This lock is not the model lock, so that loading a model does not block another model's runs.
+# This lock is separate from the model lock, so that loading a model does not block another model's runs.
 LOADING_LOCK = threading.Lock()
 
 

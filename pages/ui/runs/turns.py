@@ -153,7 +153,7 @@ class Turns:
             # If this thread is interrupted, the other threads of the batch must not wait forever.
             for each in group:
                 if not each.finished:
-                    each.finish(RuntimeError("this run's batch was cancelled"))
+                    each.finish(RuntimeError("the batch with this run was cancelled: try again"))
 
     def _others_go_on(self) -> AbstractContextManager[object]:
         return nullcontext() if self._meanwhile is None else self._meanwhile.released()

@@ -14,7 +14,7 @@ from pages.ui.server.opening import arrange_document
 # The scripts' path is below that of Streamlit's static files, so proxies that cache static files cache the scripts too.
 FOLDER = "/static/atlas/"
 CACHE_FOREVER = {"Cache-Control": "public, immutable, max-age=31536000"}
-# HTML documents whose path contains one of these strings must not be changed.
+# HTML documents whose path contains one of these strings are not the app's page, so they must not be changed.
 UNCHANGED_PATHS = ("/media/", "/component/", "/_stcore/")
 # Headers that would be wrong for the changed document.
 STALE_HEADERS = (b"content-length", b"accept-ranges", b"etag", b"last-modified")

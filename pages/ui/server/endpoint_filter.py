@@ -50,7 +50,7 @@ class EndpointFilter:
 
 
 def filtered(message: Message) -> Message | None:
-    """Return what to pass on to Streamlit for a WebSocket message; None to drop a message that no page needs."""
+    """Return the WebSocket message to pass on to Streamlit; None to drop a message that no page needs."""
     if message["type"] != "websocket.receive":
         return message
     data = message.get("bytes")

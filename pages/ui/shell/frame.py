@@ -28,7 +28,7 @@ STYLE = """<style>
 [data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-lecture_vote, .st-key-waiting)) {
     display: contents;
 }
-/* A fixed size, because Streamlit would measure these icons when it renders them, perhaps in lecture mode. */
+/* A fixed size: Streamlit would measure the icons on rendering, and keep the larger size of lecture mode afterwards. */
 [data-testid=stTooltipIcon] svg { width: 1rem; height: 1rem; }
 /* The area that a finger can hit is 24 x 24 pixels (WCAG 2.5.8). */
 [data-testid=stTooltipIcon] button[aria-label=Help] { position: relative; }
@@ -39,7 +39,7 @@ STYLE = """<style>
     [data-testid=stButtonGroup] [role=radiogroup] { flex-wrap: wrap; }
     .stVegaLiteChart svg.marks { max-width: calc(100vw - 2rem); height: auto; }
 }
-/* In the open menu of examples, sentences wrap, where Streamlit would cut them to the width of the closed menu. */
+/* Let sentences wrap in the open menu of examples. Streamlit would cut them to the width of the closed menu. */
 [data-testid=stSelectboxVirtualDropdown]:has([aria-label="or an example"]) {
     width: max-content !important; min-width: var(--trigger-width); max-width: min(30rem, 100vw - 2rem);
     [role=option], [role=option] > div { height: auto; white-space: normal; }
@@ -53,7 +53,7 @@ STYLE = """<style>
         position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
     }
 }
-/* The texts about a sentence, in as little height as possible. */
+/* Reduce the height of the texts about a sentence. */
 .st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
 @media (max-width: 1100px) {
     .st-key-translation button [data-has-shortcut] > :has(> [data-testid=stIconMaterial]) { display: none; }
@@ -63,7 +63,7 @@ STYLE = """<style>
     .st-key-translation { margin-block: -0.25rem -0.4rem; }
     .st-key-written { margin-bottom: -0.4rem; }
 }
-/* On a phone, the changed translation stays in view while the user scrolls to the map and changes it. */
+/* On a phone, keep the changed translation in view while the user scrolls to the attention map and edits weights. */
 @media (max-width: 640px) {
     :is(.st-key-outcome, [data-testid=stLayoutWrapper]:has(> .st-key-outcome)) { display: contents; }
     [data-testid=stLayoutWrapper]:has(> .st-key-changed) {
@@ -110,8 +110,8 @@ def draw() -> None:
 
 @st.fragment(run_every=timedelta(days=1))
 def request_page_again() -> None:
-    """Make the browser request the page again after a reconnection; the fragment itself is empty.
+    """Render an empty fragment, which makes the browser request the page again after a reconnection.
 
-    Without a fragment, a restarted server would not run the page until the first click. That click would be lost,
+    Without it, a restarted server would not run the page until the first click. That click would be lost,
     because the new server does not know the clicked widget yet.
     """

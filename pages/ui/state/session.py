@@ -93,7 +93,7 @@ def _without_list(state: State) -> State:
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
-    """Return the URL parameters that `follow_address` would write on a page, so a link adds only one history entry."""
+    """Return the URL parameters that `follow_address` writes on a page; links with them add only one history entry."""
     return pinned_in_kind(opened_state(address, _state()), page).to_address()
 
 

@@ -90,8 +90,8 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
             )
     st.caption(
         "Both runs read the same translation: yours, if you entered one; otherwise, the one written with every head "
-        "on. Below 0, a token became less likely. The KL divergence also counts changes in the probabilities of tokens "
-        "that were not written."
+        "on. A bar below 0 means that the token became less likely. The KL divergence also counts changes in the "
+        "probabilities of tokens that were not written."
         + ("" if first is None else " The vertical line marks the first step at which the new translation differs.")
         + (f" Bars are means over {effect.draws} draws; thin lines are 95% intervals." if draw_facts else ""),
         help=explain("nats", "KL divergence", "log-probability"),
@@ -129,12 +129,12 @@ def changed_heads(interventions: Interventions, *, head_name: Callable[[Kind, in
         else (
             f"with {heads_named} {'replaced by its mean output' if count == 1 else 'replaced by their mean outputs'}"
             if gate == 0 and interventions.mode == "mean"
-            else f"with {heads_named} looking at everything equally"
+            else f"with {heads_named} attending equally to all visible tokens"
             if gate == 0 and interventions.mode == "uniform"
             else f"with {heads_named} replaced by {'its output' if count == 1 else 'their outputs'} "
             "for another sentence"
             if gate == 0
-            else f"with {heads_named} at a gate of {gate:g}"
+            else f"with {heads_named} set to a gate of {gate:g}"
         )
     )
 

@@ -27,7 +27,7 @@ def save_tables(
 
     Args:
         experiment: the experiment that produced the numbers.
-        interventions: the interventions of the model run; only their mode if the table covers several runs.
+        interventions: the interventions of the model run; if the table covers several runs, only the mode is set.
         table: the table of numbers to save.
         name: the base name of the files.
         lines: Python code that computes the table; empty for none.

@@ -45,13 +45,13 @@ CHANGE = "change in the log-probability without the head, in nats"
 
 
 def scroll_to_importance() -> None:
-    """Show a button at the top of the page that measures every head's importance and scrolls to the result."""
+    """Show a button, for the top of the page, that measures each head's importance and scrolls to the result."""
 
     def measure() -> None:
         session.update(OffParams, importance=True)
         st.session_state[SCROLL_REQUESTED] = True
 
-    st.button("What is every head worth?", icon=":material/south:", type="tertiary", on_click=measure)
+    st.button("What is each head worth?", icon=":material/south:", type="tertiary", on_click=measure)
 
 
 def show_importance(reading: Reading, *, main: bool = False) -> None:
@@ -61,7 +61,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         main: whether a map is the page's main figure.
     """
     params = session.params(OffParams)
-    st.subheader("What is every head worth to this sentence?", anchor=False)
+    st.subheader("What is each head worth for this sentence?", anchor=False)
     st.toggle(
         f"Switch each of the {len(all_heads(reading.translator.config))} heads off on its own, and measure the effect",
         help="Runs the model once for every head: a second or two for a short sentence, ten or more for a long one. If "
@@ -93,14 +93,14 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     for name, title, values in (
         (
             "measured",
-            f"**Measured**: {CHANGE}; the head is replaced by: {MODES[params.mode]}"
+            f"**Measured**: {CHANGE}, with {MODES[params.mode]} in its place"
             + (f" (mean of {params.draws} draws)" if params.drawn else ""),
             importance.measured,
         ),
         (
             "estimated",
-            "**Estimated** from one gradient: a first-order approximation of the change; the head is replaced by: "
-            "nothing (zero)",
+            "**Estimated** from one gradient: a first-order approximation of the change, with nothing (zero) in the "
+            "head's place",
             importance.estimated,
         ),
     ):
@@ -109,9 +109,9 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
             with (
                 column,
                 main_figure(
-                    f"**{TITLES[kind]}, what every head is worth:** {markdown(reading.trace.source_text)}",
-                    f"Needed most: layer {worst[1] + 1}, head {worst[2] + 1}; blue: translation less likely without "
-                    "that head",
+                    f"**{TITLES[kind]}, what each head is worth:** {markdown(reading.trace.source_text)}",
+                    f"Layer {worst[1] + 1}, head {worst[2] + 1} is needed most; blue: the translation is less likely "
+                    "without the cell's head",
                     when=main and name == "measured" and kind == worst[0],
                 ),
             ):
@@ -191,7 +191,7 @@ def describe_correlation(agreement: float) -> str:
     for least, how in ((0.9, "almost"), (0.7, "much"), (0.4, "roughly")):
         if agreement >= least:
             return f"in {how} the same order"
-    return "in another order"
+    return "in a different order"
 
 
 def importance_table(importance: MeasuredImportance) -> pd.DataFrame:
@@ -224,7 +224,7 @@ def importance_table(importance: MeasuredImportance) -> pd.DataFrame:
 
 def _show_board(values: ByHead, kind: Kind, name: str, most: float) -> None:
     show_clickable(
-        heads_matrix(values[kind], name="less likely … more likely without it", scale=diverging(most)),
+        heads_matrix(values[kind], name="less … more likely without the head", scale=diverging(most)),
         key=f"off_{name}_{kind}",
         clicked=lambda layer, head: session.update(OffParams, heads=HeadSet(((kind, layer, head),))),
         alt=f"{name.capitalize()} {CHANGE}, for {TITLES[kind].lower()}; the table below has the numbers.",

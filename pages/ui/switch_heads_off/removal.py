@@ -56,7 +56,7 @@ def show_removal(reading: Reading) -> None:
     if params.removal:
         _show_sentence(reading, params)
     if not recorded:
-        st.caption(recording.missing("The effect of removing heads on BLEU over many sentences has"))
+        st.caption(recording.missing("The change in BLEU over many sentences when heads are removed has"))
     elif params.removal:
         _show_recorded(recorded)
 
@@ -180,7 +180,10 @@ def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
     if not best:
         return description
     gain = typeset(likeliest[best] - likeliest[0], "+.2f")
-    return f"{description} The translation is most likely without {best} of the heads (log-probability {gain} nats)."
+    return (
+        f"{description} The translation is most likely without {best} of the heads (its log-probability changes by "
+        f"{gain} nats)."
+    )
 
 
 def describe_origin(recorded: RemovalQuality) -> str:
@@ -204,9 +207,9 @@ def describe_quality(recorded: RemovalQuality) -> str:
     random = f"{min(others)} to {max(others)}" if min(others) < max(others) else str(min(others))
     step = min(point.removed for point in recorded.points if point.removed)
     return (
-        f"Over {recorded.pairs} sentences: with all heads, the model scores BLEU {full_score:.1f}. It keeps 90% of its "
-        f"BLEU without its **{gone['measured']} least important heads** of {heads} ({gone['gradient']} when ranked by "
-        f"gradient, {random} at random; tested in steps of {step})."
+        f"Over {recorded.pairs} sentences, the model with all heads scores BLEU {full_score:.1f}. It keeps 90% of this "
+        f"score without the **{gone['measured']} least important** of its {heads} heads ({gone['gradient']} when "
+        f"ranked by gradient, {random} in random order; tested in steps of {step})."
     )
 
 

@@ -24,7 +24,7 @@ def spare_head(reading: Reading) -> Bet:
         costs = [abs(effect.change) for effect in effects]
         reasons = [
             f"{choice}, it changes by {typeset(effect.change, '+.2f')} nats, and the model writes "
-            + ("the same translation" if effect.first_difference is None else "another translation")
+            + ("the same translation" if effect.first_difference is None else "a different translation")
             for choice, effect in zip(choices, effects, strict=True)
         ]
         best, worst = costs.index(min(costs)), costs.index(max(costs))

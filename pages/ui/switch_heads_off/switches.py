@@ -43,9 +43,9 @@ def pick_heads(reading: Reading) -> Interventions:
             MODES,
             OffParams,
             "mode",
-            help="These are called zero ablation, mean ablation, uniform attention and resample ablation. In training, "
-            "later layers never received zeros. The mean is what they receive on average. They could have received "
-            "the output for another sentence; which sentence is chosen depends on chance, so several are tried.",
+            help="These are called zero ablation, mean ablation, uniform attention and resample ablation. Later layers "
+            "never received zeros in training. The mean output is what they receive on average. The output for another "
+            "sentence is one that they could have received. It depends on the sentence drawn, so several are tried.",
         )
     gate.slider(
         "Gate: share of the output kept",
@@ -73,8 +73,8 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
 
     Args:
         trace: the trace whose attention maps the switches show.
-        off: the heads that are off.
-        changed: the state of the heads in `off`, such as "off" or "at a gate of 0.5".
+        off: the heads that are off or set to a gate.
+        changed: the state of the heads in `off`, such as "off" or "set to a gate of 0.5".
     """
 
     def store() -> None:
@@ -119,4 +119,4 @@ def picture(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 def _describe_mode(params: OffParams) -> str:
     gate = min(params.gate, params.most)
-    return "off" if gate == 0 else f"at a gate of {gate:g}"
+    return "off" if gate == 0 else f"set to a gate of {gate:g}"

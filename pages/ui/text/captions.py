@@ -25,8 +25,8 @@ from transformer.values.trace import Trace
 READING_HINTS = {
     "encoder": "Every {source} {size} can look at every other one. Each row is the {size} that looks; its colours show "
     "how much it looks at each {size}.",
-    "decoder": "Each row is one step: the {size} that the model reads, then the one that it predicts next. A step can "
-    "look back at what was read before, but not ahead: cells ahead are hatched.",
+    "decoder": "Each row is one step, in which the model reads one {size} and predicts the next. A step can look back "
+    "at what was already read, but not ahead: the cells of later {size}s are hatched.",
     "cross": "Each time it writes a {target} {size}, the model looks at the {source} sentence. Each row is one such "
     "step; its colours show how much it looks at each {source} {size}.",
 }
@@ -87,7 +87,7 @@ def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], con
         names: the head's names.
         confidence: the head's confidence, which `describe_most_focused_head` also shows.
     """
-    size, total = _size(view), "what is shown" if view.hidden is not None else "its attention"
+    size, total = _size(view), "the attention shown" if view.hidden is not None else "its attention"
     habits = [
         (
             "",
@@ -96,7 +96,7 @@ def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], con
             ", an attention sink",
         ),
         ("previous token", head_pattern.previous, f"the {size} before", ", a positional head"),
-        ("same token", head_pattern.same, f"the same {size}", ", so it passes on information that is already there"),
+        ("same token", head_pattern.same, f"the same {size}", f", so it passes on each {size}'s own information"),
         ("next token", head_pattern.following, f"the next {size}", ", a positional head"),
     ]
     if head_pattern.column is not None:
@@ -114,8 +114,8 @@ def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], con
         and head_pattern.entropy <= FOCUSED_ENTROPY * head_pattern.limit
     ):
         return (
-            f"Very focused: on average, a row puts {head_pattern.peak:.0%} of {total} on one {size}, but not "
-            f"on the same one in every row {entropy}."
+            f"Very focused: on average, a row puts {head_pattern.peak:.0%} of {total} on one {size}, which differs "
+            f"from row to row {entropy}."
         )
     # A word's row is the mean of its tokens' rows, which may each be focused, so also check the confidence.
     if (
@@ -123,8 +123,8 @@ def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], con
         and head_pattern.entropy > SPREAD_ENTROPY * head_pattern.limit
     ):
         return f"This head spreads its attention widely {entropy}."
-    rest = f" and start and end symbols {head_pattern.rest:.0%}" if head_pattern.rest >= 0.005 else ""
-    return f"On average, the strongest {size} of a row gets {head_pattern.peak:.0%} of {total}{rest} {entropy}."
+    rest = f", and {head_pattern.rest:.0%} on start and end symbols" if head_pattern.rest >= 0.005 else ""
+    return f"On average, a row puts {head_pattern.peak:.0%} of {total} on a single {size}{rest} {entropy}."
 
 
 def _describe_oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:

@@ -22,12 +22,12 @@ MAX_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
-# Explanations of known errors, by example sentence and by the words in its translation that reveal the error.
+# Explanations of known errors, keyed by example sentence and by the words in its translation that reveal the error.
 MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
     "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
 }
-# Notes on translations that are right by luck, by example sentence and by the words that are right.
+# Notes on translations that are right only by luck, keyed by example sentence and by the words that are right.
 LUCKY = {
     (
         "The animal didn't cross the street because it was too tired.",
@@ -45,7 +45,7 @@ CAPITALISED = words_of("""
 
 
 def unknown_characters(text: str, tokens: Sequence[Token], translation: str) -> list[str]:
-    """Return a Markdown warning about characters without a token that are missing from the translation; may be empty.
+    """Return a Markdown warning about characters that have no token and are missing from the translation; may be empty.
 
     Args:
         text: the sentence as typed.
@@ -84,7 +84,7 @@ def unusual_spelling(text: str) -> list[str]:
     if is_not_english(words, letters):
         return [_describe_language(foreign_language(words, letters))]
     if len(letters) > 3 and all(letter.isupper() for letter in letters):
-        return ["The model learned from ordinary spelling. Try the sentence without the capitals."]
+        return ["The model was trained on ordinary spelling, so do not write the whole sentence in capitals."]
     return []
 
 

@@ -126,11 +126,11 @@ def test_caption_names_the_heads_that_are_off():
     assert named(one, two) == "without 2 heads"
     assert named(one, mode="mean") == "with cross attention, layer 1, head 8 replaced by its mean output"
     assert named(one, two, mode="mean") == "with 2 heads replaced by their mean outputs"
-    assert named(one, mode="uniform") == "with cross attention, layer 1, head 8 looking at everything equally"
+    assert named(one, mode="uniform") == "with cross attention, layer 1, head 8 attending equally to all visible tokens"
     for_another = "cross attention, layer 1, head 8 replaced by its output for another sentence"
     assert named(one, mode="resample") == f"with {for_another}"
     assert named(one, two, mode="resample") == "with 2 heads replaced by their outputs for another sentence"
-    assert named(one, gate=1.5) == "with cross attention, layer 1, head 8 at a gate of 1.5"
+    assert named(one, gate=1.5) == "with cross attention, layer 1, head 8 set to a gate of 1.5"
 
 
 def test_caption_states_the_measured_effect(small_translator):
@@ -191,8 +191,8 @@ def test_caption_names_the_most_important_head(small_translator):
         "in almost the same order",
         "in much the same order",
         "in roughly the same order",
-        "in another order",
-        "in another order",
+        "in a different order",
+        "in a different order",
     ]
 
 
@@ -224,7 +224,7 @@ def test_caption_and_chart_match_the_removal_curves():
     }
     says = describe_removal(curves)
     assert "**2 of 3** heads can go" in says and "In the gradient's order, 1 can go; in 2 random orders, 0 to 2" in says
-    assert "most likely without 1 of the heads (log-probability +0.50 nats)" in says
+    assert "most likely without 1 of the heads (its log-probability changes by +0.50 nats)" in says
     table = removal_table(curves)
     assert len(table) == 16 and table["last removed"].tolist()[:4] == ["", "encoder.1.1", "cross.1.2", "decoder.2.1"]
     spec = removal_chart(table.rename(columns={"log-probability": "value"}), "nats").to_dict()
@@ -247,8 +247,8 @@ def test_recorded_removal_scores_are_described_and_survive_saving():
     recorded = RemovalQuality("m", "zero", "dev.tsv", 50, "d", points)
     assert RemovalQuality.from_json(recorded.to_json()) == recorded
     says = describe_quality(recorded)
-    assert "Over 50 sentences" in says and "BLEU 30.0" in says and "its **16 least important heads** of 24" in says
-    assert "(8 when ranked by gradient, 0 at random; tested in steps of 8)" in says
+    assert "Over 50 sentences" in says and "BLEU 30.0" in says and "the **16 least important** of its 24 heads" in says
+    assert "(8 when ranked by gradient, 0 in random order; tested in steps of 8)" in says
     table = quality_table(recorded, "chrF")
     assert table["value"].max() == 50 and set(table["order"]) == {MEASURED, GRADIENT, "random 0"}
     assert "!\\[" in describe_origin(replace(recorded, data="![](http://x/y.png)")), "no image of a stranger's"

@@ -55,7 +55,7 @@ def test_translation_of_a_word_is_found_by_mean_cross_attention(shipped):
 def test_page_states_whether_the_translation_resolves_an_ambiguous_word(shipped):
     same = shipped.trace("I have a dream.")
     said = describe_translations(Pair("x", "", "", "dream"), same, same)
-    assert "**Traum** both times" in said and "does not show" in said
+    assert "**Traum** in both sentences" in said and "does not show" in said
     assert "no translation of *cat*" in describe_translations(Pair("x", "", "", "cat"), same, same)
     other = shipped.trace("You have a dream.")
     first, second = (translation_of(trace, "have") for trace in (same, other))

@@ -91,7 +91,7 @@ def test_displayed_embedding_norms_match_the_trace(small_translator):
     np.testing.assert_allclose(table["position"], np.sqrt(32 / 2))
     np.testing.assert_allclose(table["scaled embedding"], np.sqrt(32) * table["embedding"])
     squares = table["scaled embedding"] ** 2 + table["position"] ** 2
-    both = 2 * table["cosine between the two"] * table["scaled embedding"] * table["position"]
+    both = 2 * table["cosine similarity"] * table["scaled embedding"] * table["position"]
     np.testing.assert_allclose(table["sum"] ** 2, squares + both, atol=1e-4)
     assert len(next(iter(norm_chart(table).to_dict()["datasets"].values()))) == 4 * len(labels)
 
