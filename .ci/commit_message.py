@@ -7,8 +7,8 @@ from pathlib import Path
 LONGEST = 72
 # Git writes these subjects itself.
 WRITTEN_BY_GIT = re.compile(r"(Merge|Revert|fixup!|squash!|amend!) ")
-# Matches a first word that is not an imperative, such as another verb form, an article or a pronoun. The listed
-# exceptions, such as "Bring" and "Embed", are accepted despite their endings.
+# Matches a first word that cannot be an imperative: another verb form, an article or a pronoun, for example. The
+# exceptions listed, such as "Bring" and "Embed", are accepted despite their endings.
 NOT_IMPERATIVE = re.compile(
     r"(?!(?:Bring|String|Ring|Focus|Alias|Bias|Always|Embed|Feed|Need|Seed|Speed|Shed|Exceed|Proceed)\b)"
     r"(\w+(ing|ed|[^s]s)|An?|The|It|We|I|No|Who|What|Which|Where|When|Of)\b",

@@ -52,7 +52,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * }} Arranged
  */
 /**
- * A place in the map: a cell, a row, a column, or nothing.
+ * A selection in the map: a cell (both indices), a row or a column (one index), or nothing (no index).
  * @typedef {{ row?: number, column?: number }} Place
  */
 /**
@@ -147,11 +147,11 @@ function arrangeDifferences(data, { after, before }, choice) {
 }
 
 /**
- * Returns the label of a row or column for use within a sentence. If other rows (or columns) have the same label, the
- * position of this one is added.
+ * Returns the label of a row or column for use within a sentence. If several rows (or columns) have this label, the
+ * position is added.
  * @param {Label[]} side
  * @param {number} at
- * @param {"row" | "column"} name what an entry of this side is called
+ * @param {"row" | "column"} name the word before the position
  */
 export function entryName(side, at, name) {
   const { label } = side[at];

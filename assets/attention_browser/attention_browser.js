@@ -54,7 +54,7 @@ export class AttentionBrowser extends PaintedComponent {
     const { heads, ...choice } = this.choice;
     return { ...choice, id: this.data.header.id };
   });
-  /** @type {Place | null} the place in the large figure that the user points at or reached by keyboard */
+  /** @type {Place | null} the cell, row or column of the large figure under the pointer or reached by keyboard */
   hover = null;
   /** @type {Head & Place | null} the head under the pointer, and the place in its small map */
   hoveredHead = null;
@@ -100,7 +100,7 @@ export class AttentionBrowser extends PaintedComponent {
       const { header } = data;
       const before = this.data?.header;
       this.data = data;
-      // The number is new if the server requests a choice, such as that of a link. Otherwise, the user's choice stays.
+      // A new number means that the server sets the choice, such as that of a link. Otherwise, the user's choice stays.
       const asks = header.asked.number !== this.synced.number;
       if (asks) this.synced.take(header.asked.number, { heads: [], ...(choice ?? header.asked.choice) });
       if (header.id !== this.synced.known.id) {
@@ -108,7 +108,7 @@ export class AttentionBrowser extends PaintedComponent {
         Object.assign(this.choice, { rows: [], columns: [] });
         Object.assign(this.synced.known, { rows: [], columns: [], id: header.id });
       }
-      // A place that the user pointed at belongs to the previous choice, sentence or kind, so it is cleared.
+      // The hovered cell belongs to the previous choice, sentence or attention kind, so it is cleared.
       if (asks || header.id !== before.id || header.kind !== before.kind) this.hover = this.hoveredHead = null;
     }
     if (!this.data) return;
@@ -200,7 +200,8 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Returns the place under the pointer in the large figure, or else the pinned place. A row or a column is a word.
+   * Returns the cell, row or column under the pointer in the large figure, or else the pinned one. A row or column
+   * stands for a word.
    * @returns {Place}
    */
   word() {

@@ -34,7 +34,7 @@ export class ChangedAttention extends AttentionBrowser {
       after, before, difference: { header: after.header, codes: after.codes, arranged: new Map(), difference: { after, before } },
     };
     for (const [name, version] of Object.entries(versions)) {
-      const shown = { before: "as trained", after: what, difference: `${what}, minus as trained` }[name];
+      const shown = { before: "as trained", after: what, difference: `${what}, minus the run as trained` }[name];
       Object.assign(version, { versions, header: { ...version.header, edits, version: shown, written, experiment, lecture } });
     }
     return versions[this.version];
@@ -58,7 +58,7 @@ export class ChangedAttention extends AttentionBrowser {
   describe() {
     super.describe();
     if (this.version === "difference" && !this.arranged().largest) {
-      this.description.note.textContent = "No head of this kind has changed where it looks.";
+      this.description.note.textContent = "The attention of these heads has not changed.";
     }
   }
 

@@ -1,5 +1,5 @@
-// The text beside the figures of an attention browser. It describes the cell, row or column under the pointer, or the
-// pinned one, and lists all heads, the largest weight there first.
+// The text beside the figures of an attention browser. It describes the cell, row or column under the pointer, or else
+// the pinned one. It lists all heads by their weight in the pinned cell, largest first.
 
 import { keepingFocus } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";
@@ -31,7 +31,7 @@ export class Description {
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
   }
 
-  // Describes the cell, row or column that is pointed at or pinned, and says how the numbers were processed.
+  // Describes the cell, row or column under the pointer or pinned, and says how the numbers were processed.
   reflect() {
     const { browser } = this;
     const { choice, data, hoveredHead, metric } = browser;
@@ -85,7 +85,7 @@ export class Description {
   }
 
   /**
-   * Describes the cell, row or column that is pointed at or pinned. In a lesson, a pinned cell is not described until
+   * Describes the cell, row or column under the pointer or pinned. In a lesson, a pinned cell is not described until
    * the user has answered the question about it.
    * @param {Arranged} arranged
    * @param {Place | null} at
@@ -115,7 +115,7 @@ export class Description {
     this.ranking.dataset.key = key;
     const { rows, columns, signed } = browser.arranged();
     const title = links ? titleOfLinks(browser.arranged(), pinned)
-      : `Which head ${signed ? "changed most in its weight" : "looks"} from ${entryName(rows, pinned.row ?? 0, "row")} to ${entryName(columns, pinned.column ?? 0, "column")}?`;
+      : `${signed ? "In which head did the weight change most" : "Which head looks"} from ${entryName(rows, pinned.row ?? 0, "row")} to ${entryName(columns, pinned.column ?? 0, "column")}?`;
     /** @type {(link: Head & Place) => string} */
     const other = ({ row, column }) => (!links ? "" : `${pinned.row === undefined ? rows[row ?? 0].label : columns[column ?? 0].label}: `);
     /** @type {(link: Partial<WordLink>) => string} */

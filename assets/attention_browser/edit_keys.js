@@ -1,4 +1,4 @@
-// The keys of the editor, in addition to those of the attention browser.
+// The keyboard shortcuts of the editor, in addition to those of the attention browser.
 
 import { clamped } from "../shared/controls.js";
 import { isShortcut } from "../shared/keys.js";
@@ -6,12 +6,12 @@ import { isShortcut } from "../shared/keys.js";
 
 export const EDIT_KEYS = [
   ["Enter", "the row looks only at this cell"],
-  ["+ and -", "a larger or smaller share for this cell"],
+  ["+ and -", "increase or decrease this cell's weight"],
   ["e", "spread evenly"],
   ["Backspace", "reset the row"],
   ["u", "undo the last change"],
 ];
-// Change in the share per key press, in percentage points.
+// Change in the weight per key press, in percentage points.
 const STEP = 5;
 
 /**

@@ -1,5 +1,5 @@
-// The panel of the editor. It shows the chosen cell, and has controls for its share, for the scope of a change, and for
-// its row.
+// The panel of the editor. It shows the chosen cell, and has controls for the cell's weight, for the scope of a change,
+// and for the cell's row.
 
 import { select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -17,18 +17,18 @@ export class EditPanel {
     const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
     this.what = element("p", { class: "what" });
     this.scopes = select("Apply to", SCOPES, () => {});
-    this.slider = element("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": "Share of the row, in percent",
+    this.slider = element("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": "Weight of the chosen cell, in percent",
       oninput: () => editor.preview(Number(this.slider.value)), onchange: () => editor.give(Number(this.slider.value)) });
     this.share = element("output");
     this.buttons = {
-      all: button("100%", "Make the row look only there", () => editor.give(100)),
+      all: button("100%", "Make the row look only at this cell", () => editor.give(100)),
       even: button("Spread evenly", "Make the row look at everything equally", () => editor.even()),
-      back: button("Reset row", "Restore the row as trained", () => editor.back()),
+      back: button("Reset row", "Restore the model's own weights in this row", () => editor.back()),
       undo: button("Undo", "Undo the last change", () => editor.undo()),
     };
     this.root = element("section", { class: "panel", "aria-label": "Change what it looks at" }, this.what,
       element("div", { class: "bar" }, this.scopes,
-        element("label", { class: "field" }, element("span", {}, "Share ", this.share), this.slider),
+        element("label", { class: "field" }, element("span", {}, "Weight ", this.share), this.slider),
         ...Object.values(this.buttons)));
   }
 

@@ -21,9 +21,9 @@ const UNDO = "undo";
 const EDITING_HINTS = {
   mouse: "Hover over a cell to read it.",
   touch: "Tap a cell to make its row look only there.",
-  keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
+  keys: "Arrow keys in the large figure read its cells; Enter makes the row look only at that cell.",
 };
-// In pixels: how far the pointer may move during a click, and the drag distance that changes a share from 0 to 100%.
+// In pixels: how far the pointer may move during a click, and the drag distance that changes a weight from 0 to 100%.
 const CLICK_TOLERANCE = 5;
 const FULL_DRAG = 240;
 
@@ -71,7 +71,7 @@ export class AttentionEditor extends ChangedAttention {
       const made = received.findLast((edit) => !before.has(editsText([edit])));
       if (made) this.panel.follow(made);
       this.edits = received;
-      // An answer, for example to an earlier click, may arrive during a drag. The dragged share then stays.
+      // An answer, for example to an earlier click, may arrive during a drag. It does not replace the dragged weight.
       if (!this.drag?.moved) this.pending = null;
       if (this.undoing) this.undo();
     }
@@ -137,7 +137,7 @@ export class AttentionEditor extends ChangedAttention {
     this.drag = { at: { row: hit.row, column: hit.column }, x: event.offsetX, share: values[cell], moved: false };
   }
 
-  // Previews the share that corresponds to the dragged distance.
+  // Previews the weight that corresponds to the drag distance.
   /** @param {number} x */
   pull(x) {
     const { drag } = this;
@@ -156,8 +156,8 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns the edit that gives the chosen cell a share. Returns null if no cell is chosen, or if the chosen cell is
-   * masked, which `refused` then says.
+   * Returns the edit that sets the weight of the chosen cell. Returns null if no cell is chosen, or if the chosen cell
+   * is masked. In the latter case, `refused` is set to the reason.
    * @param {number} percent
    * @returns {Edit | null}
    */
@@ -166,7 +166,7 @@ export class AttentionEditor extends ChangedAttention {
     const { rows, columns, masked } = this.changed();
     if (row === undefined || column === undefined) return null;
     this.refused = masked[row * columns.length + column]
-      ? `${entryName(rows, row, "row")} may not look at ${entryName(columns, column, "column")}: the cell is masked and stays 0.` : "";
+      ? `${entryName(rows, row, "row")} cannot look at ${entryName(columns, column, "column")}: the cell is masked, so its weight stays 0.` : "";
     if (this.refused) {
       this.draw();
       return null;
@@ -272,7 +272,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Draws a mark beside every row that an edit sets.
+   * Returns the large figure with a mark beside every edited row.
    * @param {number} [width]
    * @param {Theme} [theme]
    * @override

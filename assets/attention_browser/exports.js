@@ -118,8 +118,8 @@ export function jsonOf(header, choice, arranged, selected) {
 }
 
 /**
- * Returns the data that an HTML file with all kinds of attention also needs (html_export_parts.js), or null until it
- * arrives.
+ * Returns the template and the other kinds of attention, which an HTML file needs (html_export_parts.js), or null until
+ * they have arrived.
  * @param {KindHeader} header
  */
 export function exportPartsOf({ kind, id }) {
@@ -134,7 +134,7 @@ export function exportPartsOf({ kind, id }) {
  */
 async function htmlExportOf({ bytes, choice, data }) {
   const exportParts = exportPartsOf(data.header);
-  if (!exportParts) throw new Error("The other kinds of attention have not arrived from the server yet.");
+  if (!exportParts) throw new Error("The server has not sent the other kinds of attention yet. Try again soon.");
   const { header, body } = exportParts;
   let start = 0;
   const [template, ...others] = /** @type {number[]} */ (header.sizes).map((size) => body.slice(start, start += size));

@@ -47,7 +47,7 @@ export function gridGeometry({ layers, heads, queries, keys }, width, withStrip,
 }
 
 /**
- * Draws the small maps, with the numbers of layers and heads around them.
+ * Draws the small maps, with the layer numbers on the left and the head numbers above them.
  * @param {Surface} surface
  * @param {GridGeometry} geometry
  * @param {{ data: KindData, choice: Choice, shades: Colour[], theme: Theme, metric: Metric | null }} figure

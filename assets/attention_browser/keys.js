@@ -7,9 +7,9 @@ import { headKeys, isShortcut } from "../shared/keys.js";
 
 export const ATTENTION_KEYS = [
   ["arrows in the grid", "another head or layer"],
-  ["arrows in the large figure", "another cell; before the first row or column, a word's links in all heads"],
+  ["arrows in the large figure", "another cell or, on a label, that word's links in all heads"],
   ["Enter", "pin or unpin the cell, or open the head"],
-  ["Shift and click, Shift and Enter", "add a token to the sum"],
+  ["Shift+click, Shift+Enter", "pin one more token, to sum the weights"],
   ["[ and ]", "the layer below or above, same head"],
   [", and .", "the previous or next head"],
   ["m", "map or lines"],
@@ -19,8 +19,8 @@ export const ATTENTION_KEYS = [
 ];
 
 /**
- * Returns the place that an arrow key moves to. Left of the first column, a whole row is selected; above the first row,
- * a whole column.
+ * Returns the cell, row or column that an arrow key selects. A step left from the first column selects the whole row; a
+ * step up from the first row, the whole column.
  * @param {Place} place
  * @param {[number, number]} step
  * @param {number} rows

@@ -64,7 +64,7 @@ export class LectureView {
     return lectureRoom(figure.clientWidth, figure.getBoundingClientRect().top);
   }
 
-  // Writes the two lines of text. Must run before the figure is measured, because the lines leave less room for it.
+  // Writes the two lines of text. Must run before the figure is measured, because the lines leave less space for it.
   reflect() {
     const { browser } = this;
     browser.root.classList.toggle("lecture-page", this.shown === "page");
@@ -87,7 +87,7 @@ export class LectureView {
       header.written ? ` (${header.version})` : "");
   }
 
-  // Describes the place that is pointed at or pinned, or else the strongest link.
+  // Returns a description of the cell, row or column under the pointer or pinned, or else of the strongest link.
   lookFor() {
     const { browser } = this;
     const arranged = browser.arranged();
@@ -102,7 +102,8 @@ export class LectureView {
   }
 
   /**
-   * Returns the cell to describe while no place is pointed at; null if a place is pinned, or outside lecture mode.
+   * Returns the strongest link, which is described while the pointer selects nothing. Returns null if a row or column
+   * is pinned, or outside lecture mode.
    * @param {Arranged} arranged
    */
   place(arranged) {

@@ -1,4 +1,4 @@
-// A map that fills the available room, with labels that can be read from the last row of a lecture hall.
+// A map that fills the available space, with labels that can be read from the last row of a lecture hall.
 
 import { CanvasSurface } from "../shared/surface.js";
 import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel, namedRows } from "./map_geometry.js";
@@ -7,11 +7,11 @@ import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel,
 /** @import { Arranged } from "./arrangement.js" */
 /** @import { MapGeometry } from "./map_geometry.js" */
 
-// Font sizes in CSS pixels. 20 points can be read from the last row of a lecture hall; a phone in the hand needs less.
+// Font sizes in CSS pixels. 20 points can be read from the last row of a lecture hall; text on a phone can be smaller.
 const LECTURE_FONT_SIZE = 27;
 const PHONE_FONT_SIZE = 13;
 export const WIDEST_PHONE = 640;
-// Height of the room below the figure for the lecturer's controls (assets/lecture/lecture.css).
+// Height of the space below the figure, for the lecturer's controls (assets/lecture/lecture.css).
 export const CONTROLS_HEIGHT = 48;
 const PHONE_CONTROLS_HEIGHT = 70;
 const LOWEST = 200;
@@ -20,26 +20,26 @@ const LABEL_MARGIN = 4;
 const LABEL_SPACE = LABEL_MARGIN + 8;
 const CORNER = 46;
 const CORNER_HEIGHT = 34;
-// Lecture mode tries these font sizes, as shares of the full size, before it omits or cuts a label. From the last row,
-// a small label is hard to read, but a missing label cannot be read at all.
+// Lecture mode tries these font sizes, as fractions of the full size, before it omits or cuts a label. From the last
+// row, a small label is hard to read, but a missing label cannot be read at all.
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
 // Angles of column labels, each with its legibility relative to the first angle.
 const LABEL_ANGLES = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
 // Minimum distance between the middles of neighbouring labels, as a multiple of their font size.
 const LABEL_PITCH = 1.08;
-// Limits for the space that labels beside a map take, as shares of the width: the usual limit, and the limit if even
-// the smallest font needs more.
+// Limits for the width of the labels beside a map, as fractions of the total width: the usual limit, and the limit if
+// even the smallest font needs more.
 const LABELS_BESIDE = [0.34, 0.45];
-// Labels above a map get smaller shares, and the smallest if the room is wider than high.
+// The same limits for the height of the labels above a map, as fractions of the total height, by the space's shape.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
 const LABELS_ABOVE_HIGH = [0.25, 0.35];
 const LABEL_TOP = 13;
-// Minimum length of the band for column labels, which applies on low screens.
+// Minimum length of the band for column labels. It takes effect on screens with little height.
 const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
 // Half the height of the lowest number beside the colour bar.
 const LAST_TICK = 7;
-// Cells fill the room, but are at most this many times as wide as high, or as high as wide.
+// Cells fill the available space, up to these ratios of width to height, and of height to width.
 const WIDEST_CELL = 2.5;
 const HIGHEST_CELL = 1.5;
 
@@ -47,7 +47,7 @@ const HIGHEST_CELL = 1.5;
 export const lectureZoom = () => (innerWidth > WIDEST_PHONE ? LECTURE_FONT_SIZE : PHONE_FONT_SIZE) / LABEL_SIZE;
 
 /**
- * Returns the room for a figure, in units of the figure.
+ * Returns the space available for a figure, in units of the figure.
  * @param {number} width in CSS pixels
  * @param {number} top edge of the figure on the screen, in CSS pixels
  */
@@ -71,8 +71,8 @@ export function zoomedSurface(canvas, { width, height }, zoom) {
 }
 
 /**
- * Returns the geometry of a map that fills the room, like `mapGeometry` but without titles and bars. The chosen label
- * sizes and angles omit the fewest labels and, among those that do, are the most legible.
+ * Returns the geometry of a map that fills the available space, like `mapGeometry` but without titles and bars. Of the
+ * label sizes and angles that omit the fewest labels, it has the most legible.
  * @param {Arranged} arranged
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}
@@ -144,7 +144,7 @@ function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, le
 }
 
 /**
- * Explains rows and columns in the corner between their labels, where the text takes no room from the map.
+ * Explains rows and columns in the corner between their labels, where the text takes no space from the map.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Theme} theme

@@ -1,4 +1,4 @@
-// Draws one head as lines, from the looking tokens on the left to the tokens looked at on the right.
+// Draws one head as lines, from the query tokens on the left to the key tokens on the right.
 
 import { onScale } from "../shared/colours.js";
 import { shortened, textWidth } from "../shared/ruler.js";

@@ -52,7 +52,7 @@ export function cellSentence(arranged, at, invitation = "") {
   const to = columns[column];
   if (from && to) {
     const weight = shownWeight(arranged, row, column);
-    if (weight === "masked") return `${quote(from.label)} (row ${row + 1}) may not look at ${quote(to.label)}: masked`;
+    if (weight === "masked") return `${quote(from.label)} (row ${row + 1}) cannot look at ${quote(to.label)}: masked`;
     return `${quote(from.label)} (row ${row + 1}) looks at ${quote(to.label)} (column ${column + 1}) `
       + (arranged.signed ? `with ${weight}, compared with the model as trained` : `with ${weight}`);
   }

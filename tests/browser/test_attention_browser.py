@@ -13,7 +13,7 @@ from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
 from transformer.values.trace import Trace
 
-SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\d.]+)|may not look at “.*”: masked)", re.S)
+SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\d.]+)|cannot look at “.*”: masked)", re.S)
 
 
 @pytest.fixture(scope="module")

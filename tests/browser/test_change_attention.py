@@ -56,7 +56,7 @@ def test_dragging_sets_the_weight_of_a_cell_and_controls_adjust_it(reader):
     assert 25 < share < 100, "the share is shown during the drag"
     reader.page.mouse.up()
     assert becomes(reader, r"cross\.1\.7\.\d~\dx\d+").endswith(f"x{share}")
-    panel.get_by_label("Share of the row").fill("40")
+    panel.get_by_label("Weight of the chosen cell").fill("40")
     becomes(reader, r"cross\.1\.7\.\d~\dx40")
     panel.get_by_label("Apply to").select_option("every head of every layer")
     panel.get_by_role("button", name="Spread evenly").click()

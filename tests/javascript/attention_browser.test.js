@@ -123,7 +123,7 @@ for (const kind of KINDS) {
 test("a masked cell is described, coloured and hatched as masked", async () => {
   const { choice } = expectedOf("decoder");
   const arranged = arrange(await kindOf("decoder"), choice, 0, 0);
-  assert.match(description(arranged, { row: 0, column: 2 }, NOTHING), /\(row 1\) may not look at .*: masked$/);
+  assert.match(description(arranged, { row: 0, column: 2 }, NOTHING), /\(row 1\) cannot look at .*: masked$/);
   const surface = new Recorder();
   const geometry = mapGeometry(arranged, 900, true);
   drawMap(surface, geometry, { arranged, choice, shades: shadesOf("viridis"), theme: THEME, hover: null,

@@ -119,8 +119,8 @@ _PAGES = (
         "Change what it looks at",
         "Ask",
         "Make a word look at another word, and see what the model writes.",
-        "click to redirect a row of attention in one head or in all heads, or erase words; see the next word change "
-        "and the translation continue",
+        "click to redirect a row of attention in one head or in all heads, or erase words; see how the next word and "
+        "the rest of the translation change",
         bet="make_it_say.make_it_say",
     ),
     Page(
