@@ -184,7 +184,7 @@ def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> T
 
 @pytest.fixture(scope="session")
 def shaped_trace(shaped_translator: Translator) -> Trace:
-    """A trace of a given translation, with details; the source has more tokens than a head has dimensions."""
+    """A detailed trace of a given translation whose source has more tokens than a head has dimensions."""
     return shaped_translator.trace("The old man reads a book.", "Der alte Mann liest ein Buch.", details=True)
 
 

@@ -61,7 +61,7 @@ def set_field(path: Path, field: str, value: object, *, dropped: bool = False) -
 
 def change_header(path: Path, kind: str, which: object, value: object) -> None:
     """Damage the header of a safetensors file: change a tensor's shape or type ("header"), remove a tensor ("tensor")
-    or change a seal ("metadata").
+    or change a checksum in the metadata ("metadata").
     """
     content = path.read_bytes()
     (length,) = struct.unpack("<Q", content[:8])

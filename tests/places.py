@@ -4,12 +4,12 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from pages.ui import params as _registered  # noqa: F401  The parameters of every page.
+from pages.ui import params as _registered  # noqa: F401  Registers the parameters of every page.
 from pages.ui.params.fields import Params
 from pages.ui.params.page import Page
 from pages.ui.params.pages import FIRST, PAGES
 
-# URL parameters with which a page shows more than by default, by page name.
+# URL parameters that make a page show more than it does by default, keyed by page name.
 MORE = {
     "decoding": {"method": "beam"},
     "switch_heads_off": {"off_heads": "cross.1.8-cross.6.5"},
@@ -43,7 +43,7 @@ class Place:
 
     @property
     def more(self) -> dict[str, str]:
-        """URL parameters of the part, and further ones with which the page shows more than by default."""
+        """URL parameters of the part, and others that make the page show more than it does by default."""
         return {**dict(self.parameters), **MORE.get(self.page.name, {})}
 
 

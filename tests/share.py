@@ -1,8 +1,8 @@
 """Selects a share of the long tests for each CI run: `pytest -m 'thorough or install' --share`.
 
-All long tests run every night (.ci/nightly). A share has a time budget. One half of the budget goes to tests that are
-named after a changed file. Changes count since $SHARE_BASE or, if $SHARE_BASE is not set, within the last day. The
-other half rotates through the tests that fit into it, so that each of them runs once in several commits.
+All long tests run every night (.ci/nightly). Half of a share's time budget goes to tests that are named after a changed
+file. Changes count since $SHARE_BASE or, if $SHARE_BASE is not set, within the last day. The other half rotates through
+all tests that fit into it, so that each of them runs once every few commits.
 """
 
 import os
@@ -17,7 +17,7 @@ import pytest
 
 # Test time of half a share, in seconds. On two cores, half a share takes one minute.
 SECONDS = 120
-# Assumed duration in seconds of a test whose mark gives none, by the start of the test's path.
+# Assumed duration in seconds of a test whose pytest mark states none, keyed by path prefix.
 COSTS = {"tests/browser": 5, "tests/ui": 2, "": 2}
 # Names of folders and files that do not identify a page or a subject.
 GENERAL = frozenset(

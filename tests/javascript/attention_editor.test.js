@@ -71,7 +71,7 @@ test("the preview of an edited row matches the model", async () => {
   const { versions } = await read("after");
   const choice = { words: false, hide: false };
   const [shares, even] = parseEdits(edits);
-  // The edit in layer 1 is compared with the model. There, the input of layer 2 has changed, so the edit in layer 2 is
+  // The edit in layer 1 is compared with the model. It changes the model's input to layer 2, so the edit in layer 2 is
   // compared with a row computed by hand.
   const before = arrange(versions.before, choice, 0, 1);
   near(preview(before, even).values, views["after-false"][0][1].flat(), 2e-5);

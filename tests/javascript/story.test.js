@@ -1,4 +1,4 @@
-// Tests of the words of a sentence as controls: the text and URL of a word's link, and the word's rows and columns.
+// Tests of the clickable words of a sentence: the text and URL of each word's link, and the word's rows and columns.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

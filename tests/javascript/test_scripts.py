@@ -118,7 +118,7 @@ def write_attention(folder: Path, translator, kind) -> None:
 
 
 def attention_table(view) -> dict[str, object]:
-    """Return the CSV table of layer 1, head 2 with pinned tokens, and the pinned tokens' sums of displayed decimals."""
+    """Return the CSV table of layer 1, head 2 with pinned tokens, and the sums of these tokens' displayed weights."""
     rows, columns = row_labels(view.axes), column_labels(view.axes)
     shown = np.rint(view.weights[0, 1].astype(np.float64) * 1e4).astype(int)
     of_rows, of_columns = shown[PINNED["rows"]].sum(0), shown[:, PINNED["columns"]].sum(1)

@@ -1,4 +1,4 @@
-"""Tests of a Ray cluster on this machine, started as docs/deployment.md says. Clients have or lack its token."""
+"""Tests of a Ray cluster on this machine, started as in docs/deployment.md, for clients with and without its token."""
 
 import os
 import shutil

@@ -31,12 +31,12 @@ def components_searched_once() -> Iterator[None]:
 
 
 class PagesOfAServer(PagesManager):
-    """Receives the attribute that each AppTest would otherwise reset on PagesManager, disabling the app's own menu."""
+    """Receives the attribute that each AppTest resets. A reset on PagesManager would disable the app's own menu."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def scripts_compiled_once() -> Iterator[None]:
-    """Compile the app and its pages once, as a server does. As for a server's later users, all pages run in app.py."""
+    """Compile the app and its pages once, as a server does. All pages run in app.py, as for a server's later users."""
     with pytest.MonkeyPatch.context() as patch:
         scripts = ScriptCache()
         for module in (app_test, local_script_runner):

@@ -143,7 +143,7 @@ def box(test: AppTest, name: str = "sentence") -> dict[str, Any]:
 
 
 def chooser(test: AppTest, key: str) -> Selectbox:
-    """Return the select box with a key, ignoring the suffix that identifies the options."""
+    """Return the select box with the given key, ignoring the suffix that identifies its options."""
     return next(each for each in test.selectbox if re.fullmatch(f"{key}_[0-9a-f]{{8}}", each.key or ""))
 
 

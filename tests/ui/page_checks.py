@@ -117,7 +117,7 @@ def problems(table, config, shown=None):
 
 
 def reachable(root: object) -> list[object]:
-    """Return every object that can be reached from an object, through closures too.
+    """Return every object reachable from an object, including through closures.
 
     The search stops at classes, modules, Streamlit's runtime, and the cached model runs that all sessions share.
     """

@@ -60,7 +60,7 @@ def test_characters_outside_the_vocabulary_are_reported():
 
 
 def test_component_messages_contain_script_urls_instead_of_scripts():
-    """Scripts of half a megabyte were once sent to every user with every sentence."""
+    """Scripts of half a megabyte used to be sent to every user with every sentence."""
     sent = [node.proto.js_content for node in opened().get("bidi_component")]
     assert len(sent) > 5 and all("static/atlas/" in script and len(script) < 300 for script in sent)
 
@@ -224,8 +224,8 @@ def test_page_shows_the_strongest_links_of_a_word_in_every_layer(shipped):
 
 
 def test_strongest_head_of_each_layer_is_shown_as_a_link(shipped):
-    """The section opens at the row of the clearest head's strongest link, and names the row's strongest head in each
-    layer.
+    """The section opens at the row with the strongest link of the clearest head, and names the strongest head of each
+    layer in this row.
     """
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     view = view_of(shipped.trace("I have a dream."), "encoder", words=True)

@@ -68,7 +68,7 @@ BEYOND = {
 UNTRUSTED = '<b> [x](http://y) $\\frac :red[x] "if"; =1+2'
 # Pages on which each table column has its own unit, and so its own number of decimal places.
 OWN_DECIMALS = ("language_model",)
-# File names of the figures that components draw, by place; all other figures are Plotly or Altair charts.
+# File names of the figures that components draw, keyed by page or part. All other figures are Plotly or Altair charts.
 OWN_FIGURES = {
     "translate": ["drawing"],
     "masked_attention": ["mask"],
@@ -81,7 +81,7 @@ OWN_FIGURES = {
     "training_lab": ["training", "lab-answer"],
     "long_texts-map": ["long-maps"],
 }
-# Numbers of Plotly and Altair charts, by place, without charts of the shipped model's records.
+# Numbers of Plotly and Altair charts, keyed by page or part, without charts of recorded measurements.
 FIGURES = {
     "inside_a_layer-stages": (0, 0),
     "inside_a_layer-cell": (2, 2),
@@ -101,9 +101,9 @@ FIGURES = {
     "what_mattered-sides": (0, 1),
     "what_mattered-guess": (0, 0),
 }
-# Places that show texts other than the sentence.
+# Pages and parts that show texts other than the sentence.
 OTHER_TEXTS = ("compare_heads-two_heads", "training_lab")
-# Places that show records of the shipped model, and nothing for other models.
+# Pages whose main figure shows data recorded for the shipped model, and is missing for the narrow model.
 RECORDED = ("gallery", "about")
 
 

@@ -78,7 +78,7 @@ def opened(page: str, **address: str) -> AppTest:
 
 
 def sent(test: AppTest, key: str) -> list[dict]:
-    """Return the component messages that contain a key."""
+    """Return the component messages that contain the given key."""
     return [data for _, data in messages(test, key)]
 
 

@@ -54,7 +54,7 @@ def test_new_slide_keeps_the_experiment_shown_on_its_page():
 
 @pytest.mark.thorough
 def test_lesson_table_has_large_text_in_lecture_mode():
-    """Outside lecture mode, the table is drawn on a canvas. Its text is too small for a lecture hall's last row."""
+    """Outside lecture mode, the table is drawn on a canvas, with text too small for the last row of a lecture hall."""
     step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}
     test = opened("pages/lessons.py", **step)
     assert healthy(test) and len(test.dataframe) == 1 and not test.table
@@ -282,7 +282,7 @@ def test_clicker_advances_a_lesson_that_is_not_a_slide():
 
 
 def test_next_key_reveals_the_answer_first():
-    """The next step is locked until the question is answered, so outside lecture mode the key once did nothing."""
+    """The next step is locked until the question is answered, so outside lecture mode the key used to do nothing."""
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lesson_step="2")
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()

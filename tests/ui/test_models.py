@@ -1,4 +1,4 @@
-"""Tests that pages use the chosen model, its languages and its records, and keep its name in the URL."""
+"""Tests that pages use the chosen model with its languages and measurements, and keep its name in the URL."""
 
 import gc
 import json

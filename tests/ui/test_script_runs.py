@@ -1,4 +1,4 @@
-"""Tests that page scripts run one at a time, and that a script's turn ends however the script ends."""
+"""Tests that page scripts run one at a time, and that a script releases its turn no matter how it ends."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -45,7 +45,7 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
         kept = {name: value for name, value in written.items() if name not in ("rows", "columns")}
 
 
-# Few sequences suffice in most test runs, because tests/ui/test_every_page.py opens and leaves every place.
+# A few sequences suffice in most test runs, because tests/ui/test_every_page.py opens and leaves every page and part.
 WALKS = {
     "text": st.text(max_size=40),
     "target": st.text(max_size=40),

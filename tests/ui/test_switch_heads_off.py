@@ -44,7 +44,7 @@ def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
 def test_invalid_url_values_switch_no_head_off(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
-    # Neither value names a head of this model.
+    # The URL value names no head of this model.
     assert switches(test)[1]["off"] == "none"
 
 
@@ -128,7 +128,7 @@ def test_importance_of_every_head_is_measured_on_demand(shipped):
 @pytest.mark.thorough
 def test_heads_are_removed_on_demand_and_recorded_scores_are_charted(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
-    # The charts show this sentence, BLEU and chrF.
+    # There is one chart each for this sentence, BLEU and chrF.
     assert healthy(test) and figures(test) == (0, 3)
     numbers = table(test, "last removed", "log-probability")
     assert len(numbers) == 5 * 145

@@ -1,4 +1,4 @@
-"""Tests that tables have uniform decimals and are drawn only on request."""
+"""Tests that numbers in a table have the same number of decimal places, and that tables are drawn only on request."""
 
 import json
 

@@ -187,7 +187,7 @@ COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 
 
 def test_no_module_unpickles_data():
-    """The exception is PyTorch weight files, which only a command with a flag reads."""
+    """PyTorch weight files are the exception: only the import command with --allow-pickle-weights reads them."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         text = path.read_text(encoding="utf-8")
         assert not {"pickle", "marshal", "shelve", "joblib", "dill"} & {name.split(".")[0] for name in imported(path)}
@@ -210,8 +210,8 @@ def test_only_the_import_command_reads_third_party_models():
 
 
 def test_only_the_modules_for_the_model_server_and_the_cluster_import_ray():
-    """Checks the source; another test checks which modules are loaded. One file configures Ray, and must be imported
-    before the rest of Ray.
+    """Checks the source; another test checks which modules are loaded. Our `ray_cluster.py` configures Ray, so it must
+    be imported before Ray itself.
     """
     server, cluster = (ROOT / "transformer" / "serving" / name for name in ("server.py", "ray_cluster.py"))
     assert "ray" in imported(cluster)
@@ -226,7 +226,8 @@ def test_only_the_modules_for_the_model_server_and_the_cluster_import_ray():
         assert path.stem == "serve" or "transformer.serving.server" not in set(imported(path)), path
 
 
-# Lessons show figures of all pages, and the choice of subject in Language model uses modules of two other pages.
+# The Lessons page shows figures of all pages. The choice of a subject on the Language model page uses modules of two
+# other pages.
 ABOVE_OTHER_PAGES = {"language_model", "lessons"}
 # Layers from the bottom up: packages and single files of the library, then of pages/ui. A module imports only from
 # lower layers and its own package. A `__main__` counts as one of the commands, whatever its package.
@@ -291,13 +292,13 @@ def test_modules_import_only_from_lower_layers(package):
 
 
 def test_only_three_modules_import_the_lecture_parameters():
-    """Pages only name their main figure; one module decides how lecture mode shows this figure on its own."""
+    """Pages merely name their main figure. Other modules decide how lecture mode shows this figure on its own."""
     knowing = {str(path.relative_to(ROOT)) for path in files("pages") if "pages.ui.params.lecture" in imported(path)}
     assert knowing == {"pages/ui/layout/roles.py", "pages/ui/lecture/bar.py", "pages/ui/params/state.py"}
 
 
 def test_library_has_only_configuration_and_errors_outside_packages():
-    """A new contributor first sees the configuration and the errors; everything else is in a package."""
+    """A new contributor should first see configuration, generation settings and errors. All else is in a package."""
     loose = {path.stem for path in (ROOT / "transformer").glob("*.py")}
     assert loose == {"__init__", "__main__", "config", "errors", "generation"}
     assert [path.name for path in (ROOT / "pages" / "ui").glob("*.py")] == ["__init__.py"]

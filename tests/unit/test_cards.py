@@ -44,7 +44,7 @@ def test_long_sections_are_collapsed_without_losing_text():
 
 @pytest.mark.parametrize("part", ["![", "![](", "![][", "![a](b[", "<", "![<", "!", "[", "]("])
 def test_model_card_with_many_unclosed_images_and_tags_is_parsed_quickly(part):
-    """A parser that scans ahead from each mark would take minutes for a text of this length."""
+    """A parser that scans ahead from each opening symbol would take minutes for a text of this length."""
     found = without_media(part * (200_000 // len(part)))
     assert "![" not in found and len(found) <= 300_000
 

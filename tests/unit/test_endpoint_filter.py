@@ -151,7 +151,7 @@ def test_connection_to_any_address_but_loopback_fails(port):
     ],
 )
 def test_server_does_not_serve_project_files(port, path):
-    """These paths give Streamlit's page or an error, because the app's content is sent only through a session."""
+    """Requests for these paths get Streamlit's page or an error. The app's content is sent only through a session."""
     status, body = answer(port, "GET", path)
     assert status in (400, 403, 404, 405) or b'<div id="root">' in body, (status, body[:200])
     assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
@@ -212,7 +212,7 @@ def test_server_answers_only_messages_that_a_page_needs(tmp_path):
 
 @pytest.mark.thorough
 def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
-    """Each of these messages once made the server log a traceback, or fifty lines for a text message."""
+    """Each binary message once made the server log a traceback. Each text message made it log fifty lines."""
     with (tmp_path / "log").open("w+") as log:
         with serving("-m", "streamlit", "run", "app.py", log=log) as port:
             for nonsense in "text", "", b"\xff", BackMsg(rerun_script=ClientState()).SerializeToString()[:-1] + b"\xff":

@@ -1,5 +1,5 @@
-"""Tests that files, names and URLs from the first releases are still valid. Commit 4d2b19a wrote the files in
-tests/unit/former.
+"""Tests that files, names and URLs from the first releases are still valid. The files in tests/unit/former were
+written by the code at commit 4d2b19a.
 """
 
 from pathlib import Path

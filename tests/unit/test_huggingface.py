@@ -1,4 +1,4 @@
-"""Tests of attention from small random models of Hugging Face's model families, with tokenizers of the same kinds."""
+"""Tests of attention from small random models of Hugging Face's model families, each with its tokenizer type."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests of interventions as values, and of their effect on model runs."""
+"""Tests of the `Interventions` class, and of the effect of interventions on model runs."""
 
 import copy
 from concurrent.futures import ThreadPoolExecutor

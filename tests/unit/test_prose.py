@@ -15,7 +15,7 @@ import pytest
 from pages.ui.params.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
-# Starts the comments in the examples below, so that the linter does not check them as comments of this file.
+# Replaces a literal # in the examples below, so that the linter does not read them as comments of this file.
 HASH = "#"
 LONGEST = 25
 # Words that only this project uses in a special sense, and the usual word for each.
@@ -40,7 +40,7 @@ PRIVATE = re.compile("|".join(rf"\b(?P<w{at}>{word})(?!\w)" for at, word in enum
 USUAL = {f"w{at}": usual for at, usual in enumerate(WORDS.values())}
 HEADLESS = re.compile(r"(What|Which|Who|Whose|Whom|Whatever|Whoever|Of)\b(?!.*\?)")
 HEADLESS_MODULE = re.compile(r"(What|Which|Who|Whose|Whom|Whatever|Whoever|Of|Where|How|When)\b(?!.*\?)")
-# On screen, "What arrives from below" is a subject that first-year students understand.
+# On screen, a text may begin as in "What arrives from below", because first-year students understand this.
 HEADLESS_ON_SCREEN = re.compile(r"(Who|Whose|Whom|Whatever|Whoever)\b(?!.*\?)")
 HEADLESS_NAME = re.compile(r"test_(what|which|who|whose|whom|whoever|whatever|of)_|_what_is_")
 # Start of a comment that addresses a tool.

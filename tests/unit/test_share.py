@@ -1,4 +1,4 @@
-"""Tests of the share of the thorough tests that each CI run includes."""
+"""Tests how each CI run selects its share of the thorough tests."""
 
 from tests.share import SECONDS, concerned, seconds, share
 

@@ -49,7 +49,7 @@ BROKEN = [
 
 
 def possible(spelt):
-    """Return whether these bytes may be written in this order, and whether the last one completes a character."""
+    """Return whether the bytes may be written in this order and the last byte completes a character."""
     state = WHOLE
     for at, byte in enumerate(spelt):
         if byte not in BYTES.following(state, BYTES.fewest_tokens(), len(spelt) - at):

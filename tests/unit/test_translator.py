@@ -198,7 +198,7 @@ def test_decoding_ignores_positions_if_they_are_switched_off(shaped_translator):
         begun = token.id in parts
     normal = shaped_translator.trace(TEXT)
     if shaped_translator.config.positions == "rotary":
-        # With rotary positions, this random model repeats one token with and without positions.
+        # This random model repeats one token whether rotary positions are on or off, so compare the log-probabilities.
         assert not np.allclose(trace.log_probs, normal.log_probs)
     elif shaped_translator.config.positions != "none":
         assert trace.predicted_tokens != normal.predicted_tokens

@@ -29,7 +29,7 @@ def mean_over_draws(values: np.ndarray) -> Estimate:
         ValueError: there are fewer than two draws.
     """
     if len(values) < 2:
-        raise ValueError("a confidence interval needs at least two draws")
+        raise ValueError(f"a confidence interval needs at least two draws, not {len(values)}")
     values = np.asarray(values, dtype=np.float64)
     mean = values.mean(axis=0)
     reach = stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(len(values))

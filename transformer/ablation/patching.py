@@ -1,9 +1,9 @@
 """Activation patching copies activations from a model run on one sentence into a model run on another.
 
 The effect is measured on the choice between two next tokens. Source: Heimersheim and Nanda 2024, "How to use and
-interpret activation patching". A noising patch puts a corrupted activation into the clean run, and tests whether the
-patched place is necessary. A denoising patch puts a clean activation into the corrupted run, and tests whether the
-place is sufficient. The two results need not agree.
+interpret activation patching". A noising patch puts a corrupted activation into the clean run, which tests whether
+the patched activation is necessary. A denoising patch puts a clean activation into the corrupted run, which tests
+whether the activation is sufficient. The two tests need not agree.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from transformer.values.patches import PatchSite, Place, has_heads, is_residual,
 from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
-# Pairs of a place to patch and the position in the other sentence from which its activation is copied.
+# Each patch is a place, and the position in the other sentence from which the activation is copied.
 Patches = tuple[tuple[Place, int], ...]
-# Effects are undefined if the two sentences' logit differences are less than this far apart, in nats.
+# Effects are undefined if the two sentences' logit differences differ by less than this, in nats.
 MIN_DIFFERENCE = 0.5
 
 
@@ -128,7 +128,7 @@ class GridRun(Run[Contrasts]):
     question: PatchingQuestion
     site: PatchSite
 
-    message = "Patching every place …"
+    message = "Patching each cell of the grid …"
     long = True
 
     @property
@@ -292,15 +292,18 @@ def head_patches(site: PatchSite, layer: int, head: int, partner: Mapping[int, i
 def influence_cone(
     interventions: Interventions, config: TransformerConfig, source: int, target: int
 ) -> dict[str, np.ndarray]:
-    """Find the residual stream cells that patches can change, by stack: bool, [1 + L, S] and [1 + L, T].
+    """Find the cells of the residual streams that patches can change.
 
-    All other cells are bit-identical with and without the patches. Row 0 is the embedding, and row l the stream after l
-    layers.
+    All other cells are bit-identical with and without the patches.
 
     Args:
         interventions: the patches.
         config: model configuration.
         source, target: numbers of tokens that the encoder and the decoder read.
+
+    Returns:
+        Masks by stack: bool [1 + L, S] for the encoder and [1 + L, T] for the decoder. Row 0 is the embedding, and row
+        l is the stream after l layers.
     """
     reached = {
         "encoder": np.zeros((1 + config.encoder_layers, source), bool),

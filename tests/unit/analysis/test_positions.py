@@ -24,7 +24,7 @@ def test_positional_encoding_matches_the_paper():
 
 
 def test_positional_encoding_consists_of_sines_and_cosines():
-    # Dimensions 4 and 5 of 20 have the frequency 10000^(-4/20), dimensions 6 and 7 have 10000^(-6/20).
+    # Dimensions 4 and 5 of 20 have the frequency 10000^(-4/20), and dimensions 6 and 7 have 10000^(-6/20).
     curves = sinusoids(100, 20)[:, 4:8]
     position = np.arange(100)
     for column, curve in zip(curves.T, (np.sin, np.cos), strict=False):

@@ -57,8 +57,8 @@ def distracted_copier(changed_copier) -> Translator:
         _, key, value = weights[f"{name}.in_projection.weight"].chunk(3)
         key[END, END] = 1.0
         weights[f"{name}.in_projection.bias"][END] = 17.8
-        # The end symbol's value vector is 0. The other value vectors have a mean of 0, because layer normalisation
-        # would subtract any other mean.
+        # The end symbol's value vector is 0. Each of the other value vectors has mean 0, because layer
+        # normalisation would subtract any other mean.
         others = torch.ones(tokens.stop)
         others[END] = 0
         value[tokens, tokens] = torch.diag(others) - torch.outer(others, others) / others.sum()
@@ -69,11 +69,11 @@ def distracted_copier(changed_copier) -> Translator:
 
 @pytest.fixture(scope="session")
 def mixing_copier(changed_copier) -> Translator:
-    """A model whose encoder moves each token from position t + 1 to position t, to which decoder row t attends."""
+    """A model whose encoder moves each token from position t + 1 to position t, where decoder row t attends to it."""
 
     def change(weights, tokens, places):
-        # The weight is large enough to outweigh the token already at position t, and small enough to keep positions
-        # readable.
+        # The weight is large enough to outweigh the token already at position t, and small enough that attention can
+        # still tell positions apart.
         weights["encoder_layers.0.self_attention.out_projection.weight"][tokens, tokens] = 0.15 * torch.eye(tokens.stop)
 
     return changed_copier(change)

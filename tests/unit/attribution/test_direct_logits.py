@@ -46,7 +46,7 @@ def test_component_contributions_add_up_to_the_logit(shaped_translator, shaped_t
 def test_contrast_of_two_tokens_includes_the_difference_of_their_output_biases(small_translator):
     trace, weights = small_translator.trace("The dog sleeps.", details=True), small_translator.weights()
     taken, other = trace.predicted_tokens[1].id, 17
-    # All biases of an untrained model are 0, so replace them.
+    # The output bias of an untrained model is 0, so replace it.
     bias = np.arange(len(weights.arrays["generator.bias"]), dtype=np.float32)
     weights = replace(weights, arrays={**weights.arrays, "generator.bias": bias})
     found = direct_logits(trace, weights, [Target((1,), against=(other,)), Target((1,))])

@@ -44,7 +44,7 @@ def test_encoder_decoder_rollout_matches_a_hand_computed_case(two_layers):
 
 
 def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
-    """The product is another common definition of rollout. In ours, every row sums to 1 over source and prefix."""
+    """Rollout is also defined as this product. Here, every rollout row sums to 1 over source and prefix."""
     full = mixing_by_weights(two_layers)
     other = X.mean(axis=0) @ encoder_rollout(full)
     np.testing.assert_allclose(other, [[0.4035, 0.32, 0.2765], [0.107125, 0.258125, 0.63475]], atol=1e-7)
@@ -143,7 +143,7 @@ def test_attribution_shares_sum_to_one(shaped_translator, shaped_trace):
     found = [method(run, targets) for method in (weights, rollout, norms, alti)]
     for attribution in found:
         assert attribution.error().max() < 1e-6, attribution.method
-        # The shares of tokens that have not been read yet are 0.
+        # Tokens that the decoder has not read yet have a score of 0.
         read = np.array([[column <= row for column in range(len(targets) - 1)] for row in range(len(targets) - 1)])
         assert (attribution.prefix[:-1][~read] == 0).all()
 

@@ -24,7 +24,7 @@ def found(shaped_translator, shaped_trace, chosen):
 
 
 def places(matrix):
-    """Yield the index of the largest entry and four random indices."""
+    """Yield the index of the entry with the largest absolute value, and four random indices."""
     rng = np.random.default_rng(0)
     yield np.unravel_index(np.abs(matrix).argmax(), matrix.shape)
     for _ in range(4):
@@ -108,7 +108,9 @@ def test_gradient_of_a_stage_matches_a_finite_difference(shaped_translator, foun
 
 
 def test_key_bias_and_masked_scores_have_zero_gradient(found, chosen):
-    """The key bias adds the same number to all scores of a row, which softmax ignores. Rotary attention differs."""
+    """The key bias adds the same number to all scores of a row, which softmax ignores. Rotary self-attention is an
+    exception: it rotates the bias differently at each position.
+    """
     for stage in stages(found, head=chosen[2]):
         turned = found.config.positions == "rotary" and "self_attention" in stage.key
         if stage.key.endswith(".keys_bias") and not turned:

@@ -125,7 +125,7 @@ def test_sampled_tokens_follow_the_cumulative_distribution():
 
 
 def test_remainder_of_a_uniform_draw_is_uniform():
-    """Uniform numbers that draw the same token are spread evenly over its probability interval."""
+    """Uniform numbers that select the same token are spread evenly over its probability interval."""
     logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)
     tokens, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)
     for token, count in enumerate((500, 200, 300)):

@@ -35,7 +35,7 @@ LIMITS = [2, 3, 4, 5, 9, 14]
 
 @pytest.fixture(scope="module")
 def byte_model(tokenizer, small_config):
-    """An untrained model whose output bias makes it predict almost only byte tokens."""
+    """An untrained model whose output bias makes it predict byte tokens almost exclusively."""
     torch.manual_seed(3)
     config = small(tokenizer.size, 16, 4, 24, (1, 2))
     model = build(config).eval()
@@ -93,7 +93,7 @@ def test_shipped_model_writes_only_whole_characters(shipped):
 
 @pytest.mark.thorough
 def test_whole_character_rule_does_not_change_results_without_broken_characters(shipped):
-    """Results without a broken character are bitwise identical with and without the rule, even if sampled."""
+    """The rule leaves results that contain no broken character bitwise identical, even when sampling."""
     vocabulary, differ = shipped.tokenizer, 0
     for settings, text in itertools.product(METHODS, ORDINARY):
         tokens = vocabulary.encode_ids(text)

@@ -165,7 +165,7 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
         )
         model.save_pretrained(folder)
         if dtype != torch.float32:
-            # Load the model again, because `model.float()` would keep the rounded positions.
+            # Load the model again, because `model.float()` would keep the position embeddings rounded to `dtype`.
             model = MarianMTModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
             model.requires_grad_(False).eval()
         write_vocabulary(folder, sides, files)

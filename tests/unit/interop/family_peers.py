@@ -107,14 +107,14 @@ FAMILIES: dict[str, tuple[Callable[[Path], Any], str, dict[str, Any]]] = {
 
 
 def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, **generation: Any) -> tuple[Any, Any]:
-    """Write a model folder. Return its model and tokenizer as objects of `transformers`.
+    """Write a model folder and return its model and tokenizer as `transformers` objects.
 
     Args:
         name: a key of FAMILIES.
         folder: an existing folder.
         seed: seed of the weights.
         ending: number added to the end symbol's logit.
-        generation: additional settings of generate().
+        generation: additional settings for generate().
     """
     import transformers
 

@@ -39,7 +39,7 @@ def test_imported_family_matches_hugging_face_logits_and_attention(family):
 
 
 def test_second_model_in_a_comparison_reads_the_same_tokens(family):
-    """A model with several source languages used to read the text in the first of them."""
+    """A second model with several source languages used to encode the text as if in its first one."""
     *_, translator = family
     trace = translator.trace(MANY[0])
     found = second_trace(translator, translator, translator, trace)

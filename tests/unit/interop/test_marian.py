@@ -30,7 +30,7 @@ VARIANTS = {
     "silu": {"activation_function": "silu"},
     "unscaled": {"scale_embedding": False},
     "one head": {"encoder_attention_heads": 1, "decoder_attention_heads": 1},
-    # The heads have width 3. Dividing by sqrt(3) and multiplying by 1 / sqrt(3) round differently.
+    # With a head width of 3, dividing by sqrt(3) and multiplying by 1 / sqrt(3) round differently.
     "narrow heads": {"d_model": 12},
     "odd width": {"d_model": 15, "encoder_attention_heads": 3, "decoder_attention_heads": 3},
     "filled up rows": {"rows": 128},
@@ -255,7 +255,7 @@ def test_unapplied_search_settings_are_reported_once_and_all_settings_are_export
 
 
 def test_unusual_special_token_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
-    """Another converter numbers the unknown token 0, the end symbol 2 and padding 3."""
+    """Some converters use id 0 for the unknown token, 2 for the end symbol and 3 for padding."""
     ordinary = [text for text in vocabularies["joint"]["vocab.json"] if text not in ("</s>", "<unk>", "<pad>")]
     ids = {text: number for number, text in enumerate(["<unk>", ordinary[0], "</s>", "<pad>", *ordinary[1:]])}
     peer = make_peer(ids=ids)

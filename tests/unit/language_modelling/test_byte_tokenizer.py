@@ -6,8 +6,8 @@ import pytest
 
 from transformer.text.byte_tokenizer import ByteTokenizer
 
-# Hard cases for token boundaries: contractions, kinds of spaces, combining and joined characters, numbers that are not
-# digits, control characters, and characters of several bytes.
+# Hard cases for token boundaries: contractions, various spaces, combining and joined characters, numeric characters
+# other than digits, control characters, and multi-byte characters.
 PARTS = [
     "The",
     "cat",

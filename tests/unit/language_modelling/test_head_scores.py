@@ -8,7 +8,7 @@ from transformer.model.transformer import build
 
 
 def looking(back, length=5):
-    """Return the weights of a head that attends `back` positions earlier, or to the query itself near the start."""
+    """Return the weights of a head whose queries attend `back` positions back, or to themselves if there is none."""
     size = 2 * length + 1
     weights = np.zeros((1, 1, 1, size, size))
     at = np.arange(size)

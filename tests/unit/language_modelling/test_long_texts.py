@@ -112,7 +112,7 @@ def test_blockwise_local_attention_matches_masked_full_attention():
 @kinds
 @pytest.mark.parametrize("cuts", [(3, 9), (4, 8), (1, 6), (2, 3), (5, 13)])
 def test_reading_several_tokens_per_step_matches_reading_in_one_pass(choices, cuts):
-    """The parts between the cuts begin or end with a block, or span several blocks."""
+    """The parts between the cuts begin or end at a block boundary, or span several blocks."""
     model, ids = small(**choices), tokens()
     with torch.inference_mode():
         expected, cache, before = model(None, ids), start_after(model, ids[:, :1]), 0

@@ -1,4 +1,4 @@
-"""Compares token ids, logits and attention with `transformers`, on GPT-2 folders that it wrote."""
+"""Compares token ids, logits and attention with `transformers`, on GPT-2 folders that `transformers` wrote."""
 
 import json
 import random
@@ -65,7 +65,7 @@ def spaced(tokenizer):
 
 
 def trained(**options):
-    """Return a tokenizer trained as Hugging Face's course trains one for GPT-2."""
+    """Return a tokenizer trained in the same way as the GPT-2 tokenizer in Hugging Face's course."""
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())

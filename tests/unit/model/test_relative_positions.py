@@ -30,7 +30,7 @@ def test_reading_token_by_token_matches_reading_in_one_pass(kind, attention):
 
 @torch.inference_mode()
 def test_relative_positions_depend_only_on_token_distances(kind):
-    """Hides the first three tokens, so the rest of the text must give the output that it gives alone."""
+    """Hides the first three tokens, so the output for the rest must be the same as without them."""
     model = build(decoder_only(20, layers=2, **SIZES, positions=kind)).eval()
     ids = torch.randint(4, 20, (1, 10))
     hidden = edits_of([Interventions(hidden_target=(0, 1, 2))], model.config)

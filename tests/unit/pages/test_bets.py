@@ -32,7 +32,7 @@ def test_attention_bet_uses_the_mean_of_all_heads(reading):
     )
     words = reading.trace.cross.mean(axis=(0, 1))[row, :-1]
     assert "newspaper" in bet.choices and len(bet.choices) == len(set(bet.choices))
-    # Shares are rescaled without the end symbol, as in the displayed map.
+    # As in the displayed map, the end symbol is left out and the other weights are rescaled.
     assert max(found.shares) >= words.max() and found.question.answer == int(np.argmax(found.shares))
     assert [bet.choice_at([position]) for position in (0, len(reading.trace.source_tokens) - 1)] == ["The", None]
     assert f"“{bet.choices[found.question.answer]}” gets {max(found.shares):.0%}" in found.reason

@@ -114,7 +114,7 @@ def test_edit_labels_number_repeated_words(shipped):
 
 
 def test_edit_of_a_word_applies_to_all_its_tokens(small_translator, trace):
-    """After tokens are merged into words, the edited row has the requested shares."""
+    """After tokens are merged into words, the edited row has the requested weights."""
     rows = word_groups(trace.target_tokens, trace.target_text)
     columns = word_groups(trace.source_tokens, trace.source_text)
     row = next(number for number, group in enumerate(rows) if len(group) > 1)

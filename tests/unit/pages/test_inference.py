@@ -285,7 +285,7 @@ def test_loaded_model_uses_one_thread_and_is_exempt_from_garbage_collection():
     try:
         load_translator("cpu")
         assert torch.get_num_threads() == 1
-        # All modules and parameters are frozen. Objects of sessions are created later.
+        # All modules and parameters are frozen. Session objects are not, because they are created later.
         assert gc.get_freeze_count() > 100_000
     finally:
         # Restore the global state for the other tests.

@@ -346,7 +346,7 @@ def progress_page(shares):
             show_progress(share)
         st.stop()
 
-    SharedResults(limit=1000).get("run", compute, "Patching every place …")
+    SharedResults(limit=1000).get("run", compute, "Patching each cell of the grid …")
 
 
 @pytest.mark.parametrize(("shares", "shown"), [((0.25, 0.5), [50]), ((1.0,), []), ((), [])])

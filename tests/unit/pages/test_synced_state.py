@@ -2,7 +2,7 @@ from streamlit.testing.v1 import AppTest
 
 
 def test_choice_made_while_a_request_is_pending_is_kept():
-    """A user may start over and choose at once, before the script run that makes the request has ended."""
+    """A user may start over and make a choice before the script run that sends the request has ended."""
 
     def page() -> None:
         from pages.ui.components.synced_state import SyncedState

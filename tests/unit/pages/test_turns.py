@@ -1,4 +1,4 @@
-"""Tests of turns at the model: they keep their order, are batched where possible, and are never lost."""
+"""Tests that requests take turns at using the model in order, are batched where possible, and are never lost."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -142,7 +142,7 @@ def test_long_request_yields_its_turn_to_waiting_requests(users, monkeypatch):
 
 
 def test_long_request_keeps_its_turn_if_no_request_waits(monkeypatch):
-    """A request that yielded would first have to regain the page's turn, which another page has."""
+    """To continue, a request that yielded would have to take back its page's turn, which another page now holds."""
     monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)

@@ -1,7 +1,7 @@
 """Simulates a device with torch's `meta` tensors, which have no values.
 
-Detects operations that mix devices, or create a tensor on the wrong device, without a GPU. Values that are read back
-from the simulated device are invented.
+This detects, even without a GPU, operations that mix devices or create a tensor on the wrong device. Values that are
+read back from the simulated device are invented.
 """
 
 import torch
@@ -16,13 +16,13 @@ SCALARS = {torch.bool: False, torch.int64: 1, torch.float32: 1.0}
 
 
 class OneDevice(TorchDispatchMode):
-    """Fails if a tensor is created on the CPU, or if values travel to the CPU and back.
+    """Fails if a tensor is created on the CPU, or if values are copied to the CPU and back.
 
     Args:
-        results: whether results may be copied to the CPU. Afterwards, only token ids and row indices may return to the
+        results: whether results may be copied to the CPU. Of these, only token ids and row indices may return to the
             device.
         given: whether precomputed numbers, such as head means or positions, may be copied to the device.
-        counting: whether values read back count from 0, so that the rows of a batch take different tokens.
+        counting: whether values read back are 0, 1, 2 and so on, so that the rows of a batch take different tokens.
     """
 
     def __init__(self, *, results: bool = False, given: bool = False, counting: bool = False) -> None:

@@ -20,7 +20,7 @@ NAMES = sorted(
         if name
     }
 )
-# Values that at least one parameter accepts; all other values in a URL may be invalid.
+# Values that at least one parameter accepts. The other generated values may be invalid for every parameter.
 KNOWN = sorted(
     {value for cls in Params.registered() for value in cls().to_address().values()}
     | {str(each.default).lower() for cls in Params.registered() for each in fields(cls)}

@@ -1,4 +1,6 @@
-"""Tests that any text is tokenized and then either traced, sent to the browser and drawn, or rejected in one line."""
+"""Tests that any text is tokenized and then either traced, sent to the browser and drawn, or rejected with a one-line
+message.
+"""
 
 import json
 import unicodedata
@@ -30,8 +32,8 @@ from transformer.text.normalisation import normalise, normalise_with_spans, repl
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, units
 from transformer.values.trace import KINDS, Trace
 
-# Characters that normalise to several characters or none, or that join their neighbours; lone surrogates; characters
-# with a meaning in markup, scripts and tables.
+# Characters that normalise to several characters or none, or that join their neighbours, lone surrogates, and
+# characters with a meaning in markup, scripts or tables.
 STRANGE = (
     "ﷺ½ﬃ㍿Ⅷ\u0301\u0323\u1160\u11ff\u200b\u200d\u2060\ufeff\u00ad\u202e\u2028\x00\x1b\x7f\ud800\udfff"
     "▁ \t\n\r\"'<>&$`*_[](){}|=+-@\\:;,🙂🇩🇪👩👧"

@@ -1,4 +1,4 @@
-"""Tests that a damaged model folder is rejected with one clear message, or loads unchanged."""
+"""Tests that a damaged model folder is either rejected with one clear message or loads the original model."""
 
 import os
 import shutil
@@ -116,7 +116,7 @@ def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> 
 
 
 def listed(place: Path) -> list[ModelFolder]:
-    """Return those available models whose folders lie directly in `place`."""
+    """Return the available models whose folders are direct children of `place`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FOLDER_VARIABLE, str(place))
         found = [*model_folders().values(), *language_model_folders().values()]

@@ -1,4 +1,4 @@
-"""Tests of the lock that gives requests their turns at a replica.
+"""Tests of the lock that makes requests take turns on a replica.
 
 A long run yields between its steps, and a cancelled run keeps its turn until its thread ends.
 """

@@ -1,4 +1,4 @@
-"""Tests that training runs of tasks are saved and loaded, and that damaged files are rejected in one line."""
+"""Tests that task training runs are saved and loaded, and that damaged files are rejected with a one-line message."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests of head scores, for attention with known scores, and of the events of a training run."""
+"""Tests of the events of a training run, and of head scores computed from attention whose scores are known."""
 
 from dataclasses import replace
 
@@ -41,10 +41,12 @@ def test_mirrored_attention_has_a_mirror_score_of_one():
 
 def test_prefix_matching_attention_has_a_prefix_match_score_of_one():
     # The decoder's queries are <s> a b c a. The second a attends to index 2, the token after the first a. In the
-    # encoder, a letter attends to the letter after its other occurrence; the first b has none, as the second b is last.
+    # encoder, a letter attends to the letter after its other occurrence. The first b has no such letter, because no
+    # letter follows the second b.
     found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
     assert found["prefix_match"]["encoder"] == 1 and found["prefix_match"]["decoder"] == 1
-    # In the source, the letters at indices 1 and 4 follow an a. The letter at index 2 follows b, and the one at 3 c.
+    # In the source, the letters at indices 1 and 4 follow an a. The letter at index 2 follows b, and that at index 3
+    # follows c.
     assert found["prefix_match"]["cross"] == 1
 
 

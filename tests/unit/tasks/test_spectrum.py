@@ -14,8 +14,7 @@ from transformer.tasks.trainer import TaskTrainer
 def test_spectrum_of_waves_is_zero_except_at_their_frequencies(modulus):
     numbers = np.arange(modulus)
     wave = 2 * np.pi * numbers / modulus
-    # The columns are a cosine and a sine of frequency 2, a constant, which is not a wave, and a shifted sine of
-    # frequency 1.
+    # The columns are a cosine and a sine of frequency 2, a constant (not a wave), and a shifted sine of frequency 1.
     embedding = np.stack([3 * np.cos(2 * wave), 4 * np.sin(2 * wave), np.full(modulus, 7.0), np.sin(wave + 1)], axis=1)
     found = fourier_spectrum(embedding)
     assert found.shape == (modulus // 2,)

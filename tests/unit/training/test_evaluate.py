@@ -36,7 +36,7 @@ def test_translations_are_in_sentence_order(model_folder):
 
 
 def test_evaluation_scores_include_pairs_with_an_empty_side(model_folder, tmp_path):
-    """sacrebleu counts such pairs, too."""
+    """sacrebleu also counts pairs with an empty side."""
     file = tmp_path / "pairs.tsv"
     file.write_text("The dog.\tDer Hund.\n\tDie Katze schläft hier.\nI have a dream.\t\n", encoding="utf-8")
     scores = evaluate(model_folder, file, device="cpu")

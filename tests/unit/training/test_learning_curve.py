@@ -8,7 +8,7 @@ from transformer.checkpoints.learning_curve import FIELDS, Curve, Validation, ch
 
 @pytest.fixture
 def curve(tmp_path):
-    """Return a learning curve with rows at the steps 25, 50 and 75."""
+    """Return a learning curve with rows for steps 25, 50 and 75."""
     curve = Curve(tmp_path / "model" / "learning_curve.csv")
     for step in (25, 50, 75):
         row = dict.fromkeys(FIELDS, "1.5") | {"step": str(step), "validation_loss": "", "validation_chrf": ""}

@@ -107,8 +107,8 @@ def test_run_started_from_a_model_has_its_weights(run, tmp_path_factory):
 
 
 def test_run_with_another_vocabulary_starts_from_the_model_embeddings(run, prepared, tmp_path):
-    """A token in both vocabularies keeps its embedding; a new token gets the mean embedding of the tokens that spelled
-    it.
+    """A token in both vocabularies keeps its embedding; a new token gets the mean embedding of the tokens that spell it
+    in the old vocabulary.
     """
     trainer(run, steps=4, average=1).train()
     given = load_checkpoint(run / "model")
@@ -215,7 +215,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
 
 
 def test_run_with_newly_prepared_data_resumes_only_if_the_data_is_the_same(trained, prepared):
-    """With an equal number of tokens, training once continued on other data and sealed a useless model as valid."""
+    """If other data had as many tokens, training once continued on it and sealed a useless model as valid."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")
     assert trainer(trained, steps=4).step == 3

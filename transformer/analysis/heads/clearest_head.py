@@ -54,17 +54,17 @@ def clearest_head(trace: Trace, metrics: HeadMetrics) -> ClearestHead:
     """Choose the head to show first for one attention kind.
 
     In cross-attention, choose the alignment head that agrees best with the mean map of all alignment heads. Agreement
-    is the weight of the head's strongest links in that mean map, averaged over the steps that write a word.
+    is the weight that the mean map gives to the head's strongest links, averaged over the steps that write a word.
 
-    In self-attention, heads do different things. Find the first name in `INFORMATIVE_NAMES` that any head has, and
-    choose the head with the largest value of that name's metric. A name counts only if this value is above one half and
-    at most half of the head's attention is on the end symbol. If no name counts, choose the most confident head that
-    is not idle. Ties go to the most confident head, then to the first.
+    In self-attention, heads do different things. Take the first name in `INFORMATIVE_NAMES` that an eligible head has,
+    and choose the eligible head with the largest value of the name's metric. A head is eligible if this value is above
+    one half and at most half of the head's attention is on the end symbol. If no head is eligible, choose the most
+    confident head that is not idle. Ties go to the most confident head, then to the first.
 
     tests/unit/analysis/heads/test_clearest_on_sentences.py evaluates this choice on the 200 sentences in
     assets/sentences.txt. In cross-attention, 94% of the chosen head's links match those of all alignment heads
-    together, and 81% match attribution by erasure. If the head that aligns the most tokens were chosen instead, 61% and
-    52% would match. In self-attention, the mean of all heads would be a poor reference: its strongest link is always a
+    together, and 81% match attribution by erasure. For the head that aligns the most tokens, the figures would be 61%
+    and 52%. In self-attention, the mean of all heads would be a poor reference, because its strongest link is always a
     neighbour.
 
     Args:

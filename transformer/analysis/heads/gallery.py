@@ -109,8 +109,9 @@ class Gallery(Record):
     exhibits: tuple[Exhibit, ...]
 
     def __post_init__(self) -> None:
-        if not {name for exhibit in self.exhibits for name in (exhibit.task, exhibit.rule)} <= {"", *TASK}:
-            raise ValueError("the gallery contains a task that this version does not support")
+        unknown = {name for exhibit in self.exhibits for name in (exhibit.task, exhibit.rule)} - {"", *TASK}
+        if unknown:
+            raise ValueError(f"this version does not support these tasks of the gallery: {', '.join(sorted(unknown))}")
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:

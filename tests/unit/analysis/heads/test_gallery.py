@@ -134,7 +134,7 @@ def test_every_task_has_a_short_description():
 
 
 def test_previous_token_head_does_not_count_as_a_negation_head(made_up_trace):
-    """A previous-token head attends to "not" only from the next word; a negation head also from the word before."""
+    """A negation head attends to "not" from both neighbouring words, a previous-token head only from the next word."""
     source = "We did not see the dog ."
     previous = np.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
     negation = np.eye(8)[[7, 2, 7, 2, 7, 7, 7, 7]]

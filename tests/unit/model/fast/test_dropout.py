@@ -9,7 +9,7 @@ def test_dropout_zeroes_the_requested_share_and_scales_up_the_rest(rate):
     torch.manual_seed(1)
     dropped = dropout(torch.ones(400, 1001), rate)
     assert dropped.unique().tolist() == pytest.approx([0, 1 / (1 - rate)])
-    # The tolerance is four standard deviations of a binomial share.
+    # The tolerance is four standard deviations of a binomial proportion.
     assert (dropped == 0).double().mean() == pytest.approx(rate, abs=4 * (rate * (1 - rate) / dropped.numel()) ** 0.5)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from transformer.model.fast.malloc import HUGE_PAGE, return_holes, use_huge_pages
 
-# Size in bytes and number of blocks. Each block is so small that glibc allocates it on the heap instead of mapping it
-# separately.
+# Block size in bytes, and number of blocks. Each block is so small that glibc allocates it on the heap instead of
+# mapping it separately.
 BLOCK, BLOCKS = 60_000, 2_000
 
 
