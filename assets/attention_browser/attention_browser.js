@@ -259,7 +259,7 @@ export class AttentionBrowser extends PaintedComponent {
     this.geometry = geometry;
     const { choice, data: { header } } = this;
     large.setAttribute("aria-label", `${header.title}, layer ${choice.layer + 1}, head ${choice.head + 1}, `
-      + `${arranged.rows.length} by ${arranged.columns.length}. Arrow keys read the cells.`);
+      + `${arranged.rows.length} by ${arranged.columns.length}. Use the arrow keys to read the cells.`);
   }
 
   /**

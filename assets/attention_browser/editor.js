@@ -21,7 +21,7 @@ const UNDO = "undo";
 const EDITING_HINTS = {
   mouse: "Hover over a cell to read it.",
   touch: "Tap a cell to make its row look only there.",
-  keys: "Arrow keys in the large figure read its cells; Enter makes the row look only at that cell.",
+  keys: "In the large figure, press arrow keys to read a cell and Enter to make its row look only at it.",
 };
 // In pixels: how far the pointer may move during a click, and the drag distance that changes a weight from 0 to 100%.
 const CLICK_TOLERANCE = 5;

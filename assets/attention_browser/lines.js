@@ -8,11 +8,11 @@ import { TITLE_SIZE } from "./map.js";
 /** @import { Arranged, Pinned, Place } from "./arrangement.js" */
 /** @import { Figure } from "./map.js" */
 
-// Smallest weight that is drawn as a line. Lines for smaller weights would be too numerous and too faint. A note
-// states this limit.
+// Smallest weight that is drawn as a line. Lines for smaller weights would be too numerous and too faint. A note near
+// the figure tells the user this limit.
 export const MIN_OPACITY = 0.02;
 const MAX_THICKNESS = 9;
-// If several heads are drawn, their names are at this height, below the titles.
+// The y coordinate of the heads' names, which are drawn below the titles if there are several heads.
 const HEADS_AT = 32;
 const HEADS_APART = 12;
 
@@ -34,7 +34,7 @@ export function linesGeometry(arranged, width, height = LINES_HEIGHT) {
   const most = Math.max(rows.length, columns.length);
   const pitch = Math.max(LABEL_SIZE + 3, Math.min(30, (height - 48) / most));
   const top = 40;
-  // The shorter side is centred beside the longer one.
+  // The shorter column of labels is centred beside the longer one.
   /** @type {(count: number) => number} */
   const start = (count) => top + ((most - count) * pitch) / 2;
   return {
@@ -47,10 +47,10 @@ export function linesGeometry(arranged, width, height = LINES_HEIGHT) {
 }
 
 /**
+ * Draws the line view: the lines of each head in `heads`, the labels and the titles.
  * @param {Surface} surface
  * @param {LinesGeometry} geometry
  * @param {Figure & { heads: { head: number, arranged: Arranged, colour: string }[] }} figure
- *   `heads` are the heads whose lines are drawn
  */
 export function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, selected, axes }) {
   const { rows, columns } = arranged;
@@ -87,7 +87,7 @@ export function drawLines(surface, geometry, { arranged, heads, choice, theme, h
 }
 
 /**
- * Draws the legend: the heads' names in their colours, with the head chosen in the grid first.
+ * Draws the legend: the heads' names in their colours, starting with the head chosen in the grid.
  * @param {Surface} surface
  * @param {number} middle
  * @param {{ head: number, colour: string }[]} heads
@@ -103,8 +103,8 @@ function drawHeads(surface, middle, heads) {
 }
 
 /**
- * Returns a function that decides whether a line is drawn. The lines of the token under the pointer are drawn, or else
- * those of the selected tokens, or else all.
+ * Returns a function that decides whether a line is drawn. If the pointer is on a token, only that token's lines are
+ * drawn. Otherwise, only the selected tokens' lines are drawn. If no token is selected, all lines are drawn.
  * @param {Place | null} hover
  * @param {Pinned} selected
  * @returns {(row: number, column: number) => boolean}

@@ -1,4 +1,4 @@
-// Draws one head as a large map: rows look, columns are looked at.
+// Draws one head as a large map: each row is a query, and each column is a key.
 
 import { CHOSEN_COLOUR, inkOn, MASKED_COLOUR, onScale, SHADES } from "../shared/colours.js";
 import { typeset } from "../shared/numbers.js";
@@ -163,7 +163,7 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
   /** @type {TextStyle} */
   const title = { size: TITLE_SIZE, fill: theme.text, anchor: "middle" };
   const [to, across] = titleWithin(axes.to, (left + right) / 2, geometry.width);
-  // If the names of steps had to be shortened, the title explains their two tokens once.
+  // If the step names had to be shortened, the title says once that they consist of an input and an output token.
   const steps = axes.from && called !== rows && rows.some(({ label }) => STEP_LABEL.test(label)) ? ", in → out" : "";
   const [from, down] = titleWithin(axes.from + steps, (top + bottom) / 2, geometry.height);
   surface.text(across, 12, to, title);
@@ -178,8 +178,8 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
 const withPointed = (pinned, pointed) => new Set(pointed === undefined ? pinned : [...pinned, pointed]);
 
 /**
- * Returns a function that decides whether a row or column is labelled. Marked rows and columns are, and so is every
- * n-th one, unless a marked label would cover its label.
+ * Returns a function that decides whether a row or column is labelled. Marked ones are always labelled. Every `step`-th
+ * one is labelled too, unless a marked label would cover its label.
  * @param {Set<number>} marked
  * @param {number} step
  * @param {number} pitch between the names of neighbours
@@ -193,7 +193,8 @@ function namesWritten(marked, step, pitch, size) {
 }
 
 /**
- * Returns the font size at which the whole name fits, but not less than `least`. At `least`, the name may be cut.
+ * Returns the largest font size, up to `size`, at which the whole name fits. If that is less than `least`, returns
+ * `least`, and the name may be cut.
  * @param {string} label
  * @param {number} room
  * @param {number} size at most
@@ -236,14 +237,14 @@ function drawProfiles(surface, geometry, { arranged, selected, theme }) {
     const full = Math.max(1, ...rows);
     rows.forEach((value, column) => surface.rect(
       left + column * cellWidth + 1, bottom + 8, Math.max(1, cellWidth - 2), (value / full) * longest, theme.primary));
-    const label = selected.rows.size > 1 ? `sum of ${selected.rows.size} rows` : "this row";
+    const label = selected.rows.size > 1 ? `sum of ${selected.rows.size} rows` : "selected row";
     surface.text(left - 6, bottom + 16, label, { size: 12, fill: theme.text, anchor: "end" });
   }
   if (columns) {
     const full = Math.max(1, ...columns);
     columns.forEach((value, row) => surface.rect(
       right + 8, top + row * cellHeight + 1, (value / full) * longest, Math.max(1, cellHeight - 2), theme.primary));
-    const label = selected.columns.size > 1 ? `sum of ${selected.columns.size} columns` : "this column";
+    const label = selected.columns.size > 1 ? `sum of ${selected.columns.size} columns` : "selected column";
     const end = Math.min(right + 8 + textWidth(label, 12), width - 2);
     surface.text(end, bottom + 16, label, { size: 12, fill: theme.text, anchor: "end" });
   }

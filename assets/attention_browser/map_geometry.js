@@ -10,7 +10,7 @@ export const CLOSE_LABEL_SIZE = 11;
 export const STEP_LABEL = /^in: (.+) → out: (.+)$/su;
 // Font size of the legend.
 export const SMALL_SIZE = 12;
-// Room for the title of the rows, beside their labels.
+// Width of the space for the title of the row axis, left of the row labels.
 const MARGIN = 30;
 export const COLUMN_ANGLE = -Math.PI / 3;
 // Room for the legend: its width beside the map, or its height below a narrow map.
@@ -30,7 +30,7 @@ const SMALLEST_NUMBER = 11;
  * @param {Arranged} arranged
  * @param {number} width
  * @param {boolean} withProfiles
- * @param {Arranged[]} beside all maps side by side, including this one; each has room for the longest label of all maps
+ * @param {Arranged[]} beside maps drawn side by side, including this one; each has room for the longest label in any
  */
 export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
   const { rows, columns } = arranged;
@@ -38,8 +38,8 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   const mostLeft = width * (narrow ? 0.34 : 0.3);
   const longestRow = longestLabel(namedRows(beside.flatMap((map) => map.rows), mostLeft - 8));
   const longestColumn = longestLabel(beside.flatMap((map) => map.columns));
-  // Margins and row heights are whole pixels, so that edges are sharp. A picture of twice the density then has exactly
-  // twice the height.
+  // Margins and row heights are whole pixels, so that edges are sharp, and an image with twice the pixel density has
+  // exactly twice the height.
   const left = Math.round(MARGIN + Math.min(longestRow + 8, mostLeft));
   const columnBand = Math.min(longestColumn, 130);
   const profile = withProfiles
@@ -51,8 +51,8 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
    * @type {(right: number) => number}
    */
   const cellBeside = (right) => Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
-  // The last slanted label extends beyond the right edge of the map. On a phone, upright labels leave that room for the
-  // cells, so that more columns can have a label.
+  // The last slanted label extends beyond the right edge of the map. On a phone, labels may be vertical instead. The
+  // cells then get this space, so that more columns can be labelled.
   const upright = narrow && cellBeside(leaning) < LABEL_SIZE + 3;
   const columnAngle = upright ? -Math.PI / 2 : COLUMN_ANGLE;
   const top = Math.round(24 + columnBand * Math.sin(-columnAngle) + 8);
@@ -122,7 +122,7 @@ export function hitMap({ left, top, right, bottom, cellWidth, cellHeight, column
   const inRows = y >= top && y < bottom;
   if (inRows && x >= left && x < right) return { row, column };
   if (inRows && x < left) return { row };
-  // Column labels are slanted to the right of their columns.
+  // Column labels slant to the right, so the column is found by following the slant down to the top of the map.
   const leaning = Math.floor((x - left - Math.max(0, top - 8 - y) / Math.tan(-columnAngle)) / cellWidth);
   if (y < top && y > 24 && leaning >= 0 && leaning < Math.round((right - left) / cellWidth)) return { column: leaning };
   return null;

@@ -9,8 +9,8 @@ import { LEGEND_BELOW } from "./map_geometry.js";
 /** @import { Figure } from "./map.js" */
 /** @import { MapGeometry } from "./map_geometry.js" */
 
-// The scale of a mask, whose cells are either allowed or masked. Its legend has two boxes of size BOX. Beside the map,
-// they begin BOXES pixels from the figure's right edge.
+// Name of the colour scale of a mask, whose cells are either allowed or masked. Its legend has two boxes of BOX pixels.
+// Beside the map, they begin BOXES pixels from the figure's right edge.
 const ALLOWED = "allowed";
 const [BOX, BOXES] = [14, 70];
 
@@ -35,7 +35,7 @@ export function drawLegend(surface, geometry, { arranged, choice, shades, theme,
   }
   const marks = [0, 0.25, 0.5, 0.75, 1].map((place) => (
     { place, number: typeset(fromScale(place, scaleOf(arranged, choice), arranged.largest), 2) }));
-  // Along the bar, each shade takes a whole pixel. In a saved SVG, the background would show between thinner shades.
+  // Along the bar, each shade takes a whole pixel, because a saved SVG would show the background between thinner ones.
   /** @type {(place: number) => Colour} */
   const shadeAt = (place) => shades[Math.round(place * (SHADES - 1))];
   if (geometry.narrow) {

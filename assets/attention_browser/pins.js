@@ -26,7 +26,8 @@ export function pinnedCell({ rows, columns }) {
 }
 
 /**
- * Returns the pinned tokens after a click. The click pins or unpins the clicked place. With `add`, the other pins stay.
+ * Returns the pinned tokens after a click. The click pins or unpins the tokens of the clicked row, column or cell. With
+ * `add`, other tokens stay pinned.
  * @param {Pick<Choice, "rows" | "columns">} choice
  * @param {Pick<Arranged, "rows" | "columns">} arranged
  * @param {Place | null} hit

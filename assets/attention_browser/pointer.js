@@ -24,7 +24,7 @@ export function followPointer(browser) {
 }
 
 /**
- * Returns the place under the pointer in the large figure.
+ * Returns the cell, row or column under the pointer in the large figure, or null if there is none.
  * @param {AttentionBrowser} browser
  * @param {MouseEvent} event
  * @returns {Place | null}
@@ -37,7 +37,7 @@ export function hitLarge(browser, { offsetX, offsetY }) {
 }
 
 /**
- * Redraws the figures if the place under the pointer has changed.
+ * Stores the cell, row or column under the pointer, and redraws the figures if it has changed.
  * @param {AttentionBrowser} browser
  * @param {Place | null} hit
  */
@@ -48,7 +48,7 @@ function pointAt(browser, hit) {
 }
 
 /**
- * Stores the head under the pointer and the cell in its small map, and redraws the figures.
+ * Stores which head, and which cell of its small map, is under the pointer, and redraws the figures.
  * @param {AttentionBrowser} browser
  * @param {ReturnType<typeof hitGrid>} hit
  */

@@ -14,7 +14,7 @@ import { summed, sumsOf } from "./sums.js";
 export const READING_HINTS = {
   mouse: "Hover over a cell to read it; click to keep it selected.",
   touch: "Tap a cell to read it and keep it selected.",
-  keys: "Arrow keys in the large figure read its cells; Enter keeps one selected.",
+  keys: "In the large figure, press arrow keys to read cells and Enter to keep one selected.",
 };
 /** @type {Record<InputKind, string>} advice on using the line view */
 export const LINE_HINTS = {
@@ -28,11 +28,11 @@ export const OVERVIEW_HINTS = {
 };
 
 /**
- * Returns a sentence about the place under the pointer, or else about the pinned rows and columns.
+ * Returns a sentence about the cell, row or column under the pointer; if there is none, about the pinned ones.
  * @param {Arranged} arranged
- * @param {Place | null} at the place under the pointer
+ * @param {Place | null} at the cell, row or column under the pointer
  * @param {Pinned} selected
- * @param {string} [invitation] text to return if no place is pointed at or pinned
+ * @param {string} [invitation] text to return if nothing is under the pointer or pinned
  */
 export function description(arranged, at, selected, invitation) {
   const several = selected.rows.size > 1 || selected.columns.size > 1;
@@ -54,7 +54,7 @@ export function cellSentence(arranged, at, invitation = "") {
     const weight = shownWeight(arranged, row, column);
     if (weight === "masked") return `${quote(from.label)} (row ${row + 1}) cannot look at ${quote(to.label)}: masked`;
     return `${quote(from.label)} (row ${row + 1}) looks at ${quote(to.label)} (column ${column + 1}) `
-      + (arranged.signed ? `with ${weight}, compared with the model as trained` : `with ${weight}`);
+      + (arranged.signed ? `with a weight change of ${weight} from the model as trained` : `with weight ${weight}`);
   }
   // A masked cell has no weight to report.
   /** @type {(cell: number) => number | null} */
@@ -91,7 +91,7 @@ function sumSentence(arranged, selected) {
     return `${many(columns, selected.columns, "column")} together are looked at most by ${strongestPlace(arranged, "row", (r) => ofColumns[r])}`;
   }
   return `${many(rows, selected.rows, "row")} ${selected.rows.size > 1 ? "look" : "looks"} at `
-    + `${many(columns, selected.columns, "column")} with ${sums.all.toFixed(4)} in all`;
+    + `${many(columns, selected.columns, "column")} with a total weight of ${sums.all.toFixed(4)}`;
 }
 
 /**
@@ -120,8 +120,8 @@ export function notesOf(choice, selected) {
   const least = choice.look === "lines" ? Math.max(MIN_OPACITY, choice.threshold / 100) : choice.threshold / 100;
   return [
     least > 0 && `Weights below ${least.toFixed(2)} are hidden.`,
-    choice.look === "map" && selected.rows.size > 1 && `The bars below are the sum of ${selected.rows.size} rows.`,
-    choice.look === "map" && selected.columns.size > 1 && `The bars on the right are the sum of ${selected.columns.size} columns.`,
+    choice.look === "map" && selected.rows.size > 1 && `The bars below show the sum of the ${selected.rows.size} selected rows.`,
+    choice.look === "map" && selected.columns.size > 1 && `The bars on the right show the sum of the ${selected.columns.size} selected columns.`,
     choice.scale !== SCALES[0] && `Colours: ${choice.scale}.`,
   ].filter(Boolean);
 }
@@ -151,8 +151,8 @@ export function rankedHeads(data, choice, at) {
 }
 
 /**
- * Returns the caption of a saved figure: its title, the sentence, and notes on the scale and on how the numbers were
- * processed. The caption also holds the experiment that the file will contain, if there is one.
+ * Returns the caption of a saved figure: its title, the source or target sentence or both, and notes on the scale and
+ * on how the numbers were processed. The caption also contains the experiment that is saved with the figure, if any.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged
@@ -163,7 +163,7 @@ export function captionOf(header, choice, arranged, selected) {
   const lines = choice.look === "lines" && !arranged.signed;
   const others = lines ? choice.heads.filter((head) => head < header.heads) : [];
   const heads = [choice.head, ...others].map((head) => head + 1);
-  const colours = arranged.signed ? `weight after the change minus weight as trained, ±${arranged.largest.toFixed(4)}` : {
+  const colours = arranged.signed ? `weight after the change minus weight in the model as trained, ±${arranged.largest.toFixed(4)}` : {
     [SCALES[0]]: "weight, from 0 to 1",
     [SCALES[1]]: `weight, from 0 to this head's largest (${arranged.largest.toFixed(4)})`,
     [SCALES[2]]: "square root of the weight, from 0 to 1",
@@ -173,7 +173,7 @@ export function captionOf(header, choice, arranged, selected) {
     sentence: { encoder: source, decoder: target, cross: `${source} → ${target}` }[header.kind],
     notes: [
       lines ? `Width of a line: ${colours}.` : `Colour: ${colours}.`,
-      !lines && arranged.masked.some(Boolean) && "Grey, hatched: masked.",
+      !lines && arranged.masked.some(Boolean) && "Hatched grey cells are masked.",
       choice.words && "Tokens are merged into words.",
       choice.hide && "Start and end symbols are hidden, and every row is scaled to a sum of 1.",
       ...notesOf({ ...choice, scale: SCALES[0] }, selected),

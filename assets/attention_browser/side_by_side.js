@@ -23,7 +23,7 @@ const DIFFERENCE = "difference";
 const SIDE_HINTS = {
   mouse: "Hover over a cell to read it in all maps.",
   touch: "Tap a cell to read it in all maps.",
-  keys: "Arrow keys read a cell in all maps.",
+  keys: "Use the arrow keys to read a cell in all maps.",
 };
 // Minimum width of each map in a saved picture, in CSS pixels. If maps side by side would be narrower, fewer are put in
 // a row.
@@ -54,7 +54,7 @@ export class SideBySide extends PaintedComponent {
   lecture = false;
   // Everything that the server sent about the maps except their values and masks, as JSON.
   names = "";
-  /** @type {Place | null} the place under the pointer, marked in all maps */
+  /** @type {Place | null} the cell, row or column under the pointer, which is marked in all maps */
   hover = null;
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -75,7 +75,7 @@ export class SideBySide extends PaintedComponent {
     this.root.classList.toggle("lecture-sides", lecture);
     const names = JSON.stringify(sides.map(({ values, masked, ...named }) => named));
     if (names === this.names) {
-      // If only the numbers change, the place under the pointer stays marked, and nothing flickers.
+      // If only the numbers change, the cell under the pointer stays marked, and nothing flickers.
       sides.forEach((message, index) => { this.sides[index].arranged = arrangedSide(message); });
     } else {
       this.names = names;
@@ -93,7 +93,7 @@ export class SideBySide extends PaintedComponent {
    */
   side(message) {
     const { title, axes, scale, measure } = message;
-    const canvas = element("canvas", { tabindex: 0, role: "application", "aria-label": `${title}. Arrow keys read the cells.` });
+    const canvas = element("canvas", { tabindex: 0, role: "application", "aria-label": `${title}. Use the arrow keys to read the cells.` });
     /** @type {Side} */
     const side = {
       title, axes, scale, measure, arranged: arrangedSide(message), canvas,
@@ -110,7 +110,7 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * Marks the place under the pointer in all maps.
+   * Marks the cell, row or column under the pointer in all maps.
    * @param {Place | null} hit
    */
   point(hit) {
@@ -230,7 +230,7 @@ export class SideBySide extends PaintedComponent {
 }
 
 /**
- * Returns the map of a message in the form that the drawing functions expect.
+ * Converts a map that the server has sent into the form that the drawing functions expect.
  * @param {SideMessage} message
  * @returns {Arranged}
  */

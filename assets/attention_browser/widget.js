@@ -65,7 +65,7 @@ function render({ model, el }) {
   box.append(tabs);
   /** @type {AttentionBrowser} */
   let browser;
-  // While the attention browser sets the traits, change events only repeat its own changes.
+  // True while the attention browser sets the traits. Change events then only repeat its own changes, and are ignored.
   let telling = false;
   const tell = (/** @type {Choice} */ choice) => {
     telling = true;
@@ -83,7 +83,7 @@ function render({ model, el }) {
     /** @type {DataView} */
     const { buffer, byteOffset, byteLength } = model.get("messages")[kind];
     await browser.show(new Uint8Array(buffer, byteOffset, byteLength).slice());
-    // The first view shows the choice from Python. Another kind of attention opens with its own default head.
+    // The kind of attention that is shown first uses the choice from Python. Other kinds open with their default heads.
     if (first) follow();
     else tell(browser.choice);
   };

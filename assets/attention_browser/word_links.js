@@ -29,10 +29,10 @@ const TOTALS = new WeakMap();
  */
 
 /**
- * Returns the links of a word, which is a row or column that is pointed at or pinned. The result is null for a cell,
- * and for differences. Links to the word itself, its neighbours, punctuation, and start and end symbols are left out,
- * as are positional heads. The usual weight of a link is the mean weight in the head's other rows, on the same
- * column or at the same distance. The larger mean counts. Distances count only if rows and columns are the same text.
+ * Returns the links of a word, which is a hovered or pinned row or column. The result is null for a cell, and for
+ * differences. Links to the word itself, its neighbours, punctuation, and start and end symbols are left out, as are
+ * positional heads. The usual weight of a link is the mean weight in the head's other rows: in the same column or, if
+ * rows and columns are the same text, at the same distance, whichever mean is larger.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} word
@@ -72,9 +72,9 @@ export function wordLinks(data, choice, word) {
 }
 
 /**
- * Returns in `lit` the largest excess over the usual weight in each head, among the links from and to a word;
- * `strongest` is empty. `word` contains the positions of the word's rows and columns. The result is null if there is no
- * word, or if it has no positions.
+ * Returns the links from and to a word. `lit` is the largest excess over the usual weight in each head; `strongest` is
+ * empty. `word` contains the positions of the word's rows and columns. The result is null if `word` is null or has no
+ * positions.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {{ rows: number[], columns: number[] } | null} word
@@ -93,7 +93,7 @@ export function linksOfWord(data, choice, word) {
 }
 
 /**
- * Returns the usual weight of a link: the head's mean weight in other rows at the same distance or on the same column,
+ * Returns the usual weight of a link: the head's mean weight in other rows at the same distance or in the same column,
  * whichever is larger.
  * @param {Arranged} arranged
  * @param {number} row
@@ -111,7 +111,7 @@ function usualWeight(arranged, row, column, same, shift) {
 }
 
 /**
- * Returns the totals of the unmasked weights on each column and, if rows and columns are the same text, at each
+ * Returns the totals of the unmasked weights in each column and, if rows and columns are the same text, at each
  * distance. In that case, columns do not include the weight of a row on its own word. The totals are cached, because
  * they are needed again for each word that the user points at.
  * @param {Arranged} arranged
@@ -170,7 +170,7 @@ export function sentenceOfLinks({ rows, columns }, { row }, links) {
 }
 
 /**
- * Returns the heading of the list of links. The list contains one head for each word.
+ * Returns the heading of the list of links, which contains at most one link for each other word.
  * @param {Arranged} arranged
  * @param {Place} word a row or a column
  */
@@ -181,7 +181,8 @@ export function titleOfLinks({ rows, columns }, { row, column }) {
 }
 
 /**
- * Fades the small maps. The further a word's weights in a head exceed the usual weight, the less its map is faded.
+ * Fades the small maps. The further a word's weights in a head exceed the usual weight, the less that head's map
+ * is faded.
  * @param {CanvasSurface} surface
  * @param {GridGeometry} geometry
  * @param {WordLinks} links

@@ -9,7 +9,7 @@ const MARKS = /** @type {const} */ (["right", "close", "wrong"]);
 // Maximum number of stored bets. The oldest ones are deleted.
 const MAX_BETS = 500;
 
-/** @returns {Record<string, string>} the mark of each bet */
+/** @returns {Record<string, string>} the result of each bet ("right", "close" or "wrong") by its id */
 function storedScore() {
   try {
     const kept = JSON.parse(localStorage.getItem(STORE) ?? "{}");

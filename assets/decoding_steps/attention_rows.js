@@ -41,7 +41,7 @@ export function rowsOfStep(translation, { step, show, layer, head }) {
   return [
     { title: `Cross attention, ${whose}: looks at the ${source.name} sentence`, labels: translation.source,
       weights: translation.crossRow(plane, step), direction: source.direction },
-    { title: `Masked attention, ${whose}: looks back at the ${target.name} read so far`, labels: translation.read,
+    { title: `Masked attention, ${whose}: looks back at the ${target.name} tokens read so far`, labels: translation.read,
       weights: translation.decoderRow(plane, step), direction: target.direction },
   ].filter(({ labels }) => labels.length);
 }
@@ -98,7 +98,7 @@ function allHeads(choose) {
       if (!at) return;
       const weight = rowOf(at.layer * translation.heads + at.head)[at.column];
       readout.textContent = `${kind}, layer ${at.layer + 1}, head ${at.head + 1} looks at ${quote(labels[at.column])} `
-        + `(position ${at.column + 1}) with ${weight.toFixed(4)}`;
+        + `(position ${at.column + 1}) with weight ${weight.toFixed(4)}`;
     };
     canvas.onclick = (event) => {
       const at = hit(event);
@@ -133,7 +133,7 @@ export function attentionRows(choose) {
       cross.draw("Cross attention", `looks at the ${source.name} sentence`, translation.source, translation,
         (at) => translation.crossRow(at, step), theme);
     }
-    decoder.draw("Masked attention", `looks back at the ${target.name} read so far`, read, translation,
+    decoder.draw("Masked attention", `looks back at the ${target.name} tokens read so far`, read, translation,
       (at) => translation.decoderRow(at, step), theme);
   };
   return Object.assign(part, { reflect });

@@ -96,8 +96,8 @@ class DecodingSteps extends PaintedComponent {
       this.bytes = bytes;
       const translation = new Translation(await unpack(bytes));
       if (bytes !== this.bytes) return; // Newer data has arrived in the meantime.
-      // A new number means that the server requests settings, for example those in a link. Otherwise, the user's own
-      // settings stay.
+      // A new number means that the server sends settings to use, for example those in a link. Otherwise, the user's
+      // settings are kept.
       if (translation.asked.number !== this.synced.number) {
         this.player.pause();
         this.synced.take(translation.asked.number, translation.asked.params);
@@ -115,7 +115,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Pauses playback, and shows a step; if it does not exist, the first or last one.
+   * Pauses playback and shows the given step, or the first or last step if `step` is out of range.
    * @param {number} step
    */
   go(step) {
@@ -240,7 +240,7 @@ class DecodingSteps extends PaintedComponent {
     this.heading.replaceChildren("in: ", element("b", { dir: "auto" }, translation.read[translation.before + step]), " → out: ", element("b", { dir: "auto" }, out));
     this.numbers.replaceChildren(`probability ${probabilityOf(logProb)}, rank ${rank}, `,
       term("log-probability", "log-probability"), ` ${NATS(logProb)} `, term("nats", "nats"),
-      `; ${NATS(translation.scoreAt(step))} so far, ${NATS(translation.scoreAt(translation.count - 1))} in all`
+      `; sum ${NATS(translation.scoreAt(step))} so far, ${NATS(translation.scoreAt(translation.count - 1))} for all tokens`
         + (forced ? "; this token is forced" : ""));
     this.says.textContent = sentenceOfStep(translation, step);
   }

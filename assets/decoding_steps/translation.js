@@ -33,7 +33,7 @@ import { weightOf } from "../shared/wire.js";
  * }} SearchTree
  */
 /**
- * The settings of the decoding, as the server used them (pages/ui/params/decoding.py).
+ * The decoding settings that the server used (pages/ui/params/decoding.py).
  * @typedef {{
  *   method: string, beam_size: number, length_penalty: number, temperature: number, top_k: number, top_p: number,
  *   seed: number, forced: number[], suppressed: number[],
@@ -144,7 +144,8 @@ export class Translation {
   }
 
   /**
-   * Returns the index of the plane to show. Unless one head is shown, it is the plane of the mean of all heads.
+   * Returns the index of the attention plane to show: the chosen head's if one head is shown, otherwise the plane of the
+   * mean of all heads.
    * @param {Pick<StepsParams, "show" | "layer" | "head">} params
    */
   plane({ show, layer, head }) {
@@ -190,7 +191,7 @@ export function sentenceOfStep(translation, step) {
   if (rank > 1) return `The model took ${quote(out)} (${probabilityOf(logProb)}); ${named(first)} was more likely.`;
   const torn = (most - next < 0.2 && most < 0.6) || (step === translation.hesitation && most < 0.9);
   if (torn) return `The model hesitates between ${named(first)} and ${named(second)}.`;
-  // 0.895 is displayed as 0.90.
+  // The limit is not 0.9, because 0.895 is already displayed as 0.90.
   if (most >= 0.895) return `The model is sure: ${named(first)}.`;
   if (entropy > 2) {
     return `The model prefers ${named(first)}, but the rest of the probability is spread over many alternatives (entropy ${entropy.toFixed(2)} nats).`;

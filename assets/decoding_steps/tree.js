@@ -80,7 +80,7 @@ export function tree({ look, follow }) {
   const [earlier, later] = [turn("◀", "Earlier steps", -1), turn("▶", "Later steps", 1)];
   const turning = element("div", { class: "turning" }, earlier, span, later);
   const scroll = element("div", { class: "tree-scroll", onscroll: () => place() }, picture);
-  const part = element("section", { class: "tree" }, element("h4", {}, "The tree of the ", term("beam", "hypothesis")),
+  const part = element("section", { class: "tree" }, element("h4", {}, "The ", term("beam", "hypothesis"), "-search tree"),
     element("p", { class: "note" }, "One column per step. A box shows the token, its probability (left) and its score "
       + "(right): the sum of the log-probabilities up to this token, in nats. The best score is at the top. "
       + "Tokens in thick boxes were written, tokens in dashed boxes were pruned, and filled boxes end the sentence. Click a box, or use the arrow keys."),
@@ -135,7 +135,7 @@ export function tree({ look, follow }) {
     const steps = Math.max(...nodes.map(({ step }) => step)) + 1;
     picture.setAttribute("width", String((steps - 1) * NODE.across + NODE.width + 4));
     picture.setAttribute("height", String(most + NODE.height + 4));
-    picture.setAttribute("aria-label", `The tree of the beam: ${steps} steps, ${nodes.length} expansions. `
+    picture.setAttribute("aria-label", `The beam-search tree: ${steps} steps, ${nodes.length} expansions. `
       + "The left and right arrows follow a hypothesis, and up and down move within a step. Enter continues from the chosen box.");
     more.textContent = unsent ? ` (only the best expansions; ${unsent} others ranked lower)` : "";
     const onBest = new Set(best);

@@ -59,9 +59,9 @@ export function candidates({ take, ban, type }) {
     const listed = candidatesOf(translation.steps[step]);
     list.replaceChildren(...listed.map((each, index) => candidate(each, index, { id, banned })));
     const sum = likeliest.reduce((total, each) => total + Math.exp(each[2]), 0);
-    const these = listed.length > likeliest.length ? `The last one has rank ${rank}. The ${likeliest.length} above it` : "These";
+    const these = listed.length > likeliest.length ? `The last candidate has rank ${rank}. The ${likeliest.length} above it` : "These candidates";
     covered.replaceChildren(`${these} cover ${(100 * sum).toFixed(1)}% of the probability; the `,
-      term("entropy", "entropy"), ` of all tokens is ${entropy.toFixed(2)} `, term("nats", "nats"), ".");
+      term("entropy", "entropy"), ` over all tokens is ${entropy.toFixed(2)} `, term("nats", "nats"), ".");
   });
   return Object.assign(part, { reflect });
 }
@@ -77,7 +77,7 @@ export function candidates({ take, ban, type }) {
 export function translations({ follow, readElsewhere, release, allow }) {
   const title = element("h4");
   const elsewhere = element("button", { type: "button", onclick: readElsewhere,
-    title: "All other pages, for example Masked attention and Cross attention, then use this translation" },
+    title: "Makes all other pages use this translation, for example Masked attention and Cross attention" },
   "Use this translation on all pages");
   const head = element("div", { class: "translations-head" }, title, elsewhere);
   const list = element("ol", { class: "translations", "aria-label": "Translations tried" });
@@ -97,7 +97,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
       title: parts === null ? "the first translation" : `differs from the first translation from step ${parts + 1} on`,
     }, element("span", { class: "words", dir: "auto" }, common, element("mark", {}, own)),
     element("span", { class: "number" }, `${how} · ${NATS(logProb)} nats · ${count} tokens`,
-      ...(read ? [element("span", { class: "read" }, " · on the other pages")] : []))));
+      ...(read ? [element("span", { class: "read" }, " · used on the other pages")] : []))));
   }
 
   // Scrolls the list until the current translation is visible.

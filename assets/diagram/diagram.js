@@ -131,7 +131,7 @@ class Diagram extends Component {
     this.message = message;
     const [shapes, width, height, name] = "kinds" in data
       ? [largeDrawing(data, places), places.width, places.height, "The Transformer, part by part"]
-      : [partsDrawing(data), PARTS_WIDTH, PARTS_HEIGHT, "Which part of the Transformer this is"];
+      : [partsDrawing(data), PARTS_WIDTH, PARTS_HEIGHT, "The current part of the Transformer"];
     this.root.setAttribute("aria-label", name);
     this.root.classList.toggle("small", !("kinds" in data));
     this.drawing.replaceChildren(svgElement("svg", { viewBox: `0 0 ${width} ${height}`, "data-figure": "" }, ...shapes));

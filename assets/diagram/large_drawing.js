@@ -88,7 +88,8 @@ function barBox(page, name, left, top, height, label) {
  * @param {string} style
  * @param {number} size of its font
  * @param {number} longest
- * @param {string} side of the chosen word that replaces the sentence; "before" for the words before the chosen one
+ * @param {string} side "source" or "target" if the chosen word on that side replaces the sentence; "before" if the
+ *   words before the chosen target word do
  */
 function sentenceLine(string, left, top, style, size, longest, side = "") {
   const shown = shortened(string.replace(/\s+/g, " "), longest, size, style === "title");

@@ -15,7 +15,7 @@ export function linkBox(page, name, { x, y, width, height }, ...inside) {
 }
 
 /**
- * Returns a text for a drawing.
+ * Returns an SVG text element.
  * @param {string} string
  * @param {number} x
  * @param {number} y

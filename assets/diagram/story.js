@@ -15,7 +15,7 @@ const SIDES = ["source", "target"];
 /** @type {Word} stands for the word that is chosen when the page opens */
 export const FIRST_WORD = { side: "source", at: -1 };
 const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
-const MEASURED = "Links that are usual for a head, such as those to the neighbouring word, are left out, so larger shares may be missing. ";
+const MEASURED = "Links that are usual for a head, such as those to the neighbouring word, are left out, so larger weights may be missing. ";
 
 export class Story {
   /** @type {StoryMessage} */
@@ -156,7 +156,7 @@ export class Story {
   }
 
   /**
-   * Returns whether all links from a word are shown. Only the chosen word can show more than its first ones.
+   * Returns whether all links from a word are shown. Only the chosen word can show more than its first links.
    * @param {Word} word
    */
   showsAll({ side, at }) {
@@ -195,7 +195,7 @@ export class Story {
     };
     const [kind, , , layer, head] = shown[0]?.link ?? [];
     const hidden = story[side].columns[at];
-    const looks = list(true, `${side === "source" ? `${name} looks at` : `As it was written, ${name} looked at`}, largest share first`);
+    const looks = list(true, `${side === "source" ? `${name} looks at` : `When it was written, ${name} looked at`}, largest weight first`);
     this.panel.replaceChildren(
       ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, `${name} is looked at by (dotted lines)`),
       ...(shown.length ? [this.legend()] : []),
@@ -237,8 +237,8 @@ export class Story {
   }
 
   /**
-   * Returns a note on why the listed shares do not add up to 100%. If there are more links, a button in front of the
-   * note shows them.
+   * Returns a note on why the listed weights do not add up to 100%. If some links are not listed, a button in front of
+   * the note shows them.
    * @param {Word} word
    */
   noteOnLooks(word) {
@@ -246,7 +246,7 @@ export class Story {
     const more = this.showsAll(word) ? 0 : story[word.side].looks[word.at].length - story.first;
     return element("p", { class: "measured" },
       ...(more > 0 ? [element("button", { type: "button", class: "further", onclick: () => this.showAll() }, `Show ${more} more`)] : []),
-      "There is no single answer: each head looks for something different. Within one head, a row adds up to 100%.");
+      "Each weight is from one head, and different heads look for different things. Within one head, a row adds up to 100%.");
   }
 
   // Returns a legend for the colours and the widths of the lines.
@@ -254,7 +254,7 @@ export class Story {
     const kinds = [...new Set(this.shown().map(({ link: [kind] }) => kind))];
     return element("p", { class: "measured legend" }, "Lines: ",
       ...kinds.flatMap((kind) => [element("span", { class: kind }, KINDS[kind].name), " "]),
-      "attention. The wider a line, the larger the share.");
+      "attention. The wider a line, the larger the weight.");
   }
 
   // Draws a line for each link: above the source words, below the target words, or between the sentences.
@@ -270,7 +270,7 @@ export class Story {
       const bend = kind === "cross" ? (endY - startY) / 2 : (up ? -1 : 1) * (16 + 44 * far / (far + 200));
       const path = `M${from.middle} ${startY}C${from.middle} ${startY + bend} ${to.middle} ${endY + (kind === "cross" ? -bend : bend)} `
         + `${to.middle} ${endY}`;
-      // The share is written at the line's other end, because all lines meet at the shown word.
+      // All lines meet at the shown word, so each weight is written at the opposite end of its line.
       const place = { x: (looks ? to : from).middle, y: looks ? endY + (kind === "encoder" ? -12 : 12) : startY + (up ? -12 : 12) };
       return [svgElement("path", { class: `${kind}${looks ? "" : " looked"}`, d: path, "stroke-width": 1.5 + 5 * weight }),
         svgElement("text", { ...place, "text-anchor": "middle" }, percent(weight))];

@@ -5,10 +5,10 @@ import { quote } from "../shared/direction.js";
 
 /**
  * The words of a sentence. Every list has an entry for each word. `words` contains the labels. `spoken` says whether
- * the word has a letter or a digit. `rows` and `columns` are the positions of the word's tokens in maps of tokens.
- * `alone` says whether the word has its own row in a map of words. `looks` and `looked` are the indices of the links
- * from and to the word, those that stand out most first. `across` is the index of the word in the other sentence with
- * the most cross-attention, averaged over all heads; -1 for none.
+ * the word has a letter or a digit. `rows` and `columns` are the positions of the word's tokens in token maps. `alone`
+ * says whether the word has its own row in a word map. `looks` are the indices of the links from the word, and `looked`
+ * of those to it; those that stand out more come first. `across` is the index of the other sentence's word with the
+ * most cross-attention, averaged over all heads, or -1 if there is none.
  * @typedef {{
  *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
  *   looks: number[][], looked: number[][], across: number[],
@@ -34,10 +34,10 @@ export const KINDS = {
 export const percent = (weight) => `${Math.round(100 * weight)}%`;
 
 /**
- * Returns the text of a link: the other word, the share of the attention, and the head.
+ * Returns the text of a link: the other word, the weight as a percentage, and the head.
  * @param {StoryMessage} story
  * @param {Link} link
- * @param {boolean} looks whether the described word is the one that looks
+ * @param {boolean} looks whether the link is from the described word, rather than to it
  */
 export function linkSentence(story, [kind, row, column, layer, head, weight], looks) {
   const { name, rows, columns } = KINDS[kind];
@@ -58,9 +58,8 @@ export function placesOf(story, { side, at }) {
 }
 
 /**
- * Returns the URL parameter with which *What mattered* explains a target word. For a source word, this
- * is the target word to which cross-attention links the source word most. The parameter's value is the 1-based position
- * of the target word's first token.
+ * Returns the URL parameter with which *What mattered* explains a target word: the 1-based position of the word's first
+ * token. A source word is replaced by the target word to which cross-attention links it most.
  * @param {StoryMessage} story
  * @param {Word} word
  * @returns {Record<string, string>}

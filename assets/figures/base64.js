@@ -1,4 +1,4 @@
-// Encodes bytes as base64 text, and decodes such text.
+// Encodes bytes as base64 text, and decodes base64 text.
 
 /**
  * Returns bytes as base64.
@@ -14,7 +14,7 @@ export function base64(bytes) {
 }
 
 /**
- * Returns the bytes that a base64 text encodes.
+ * Returns the bytes that a base64 string encodes.
  * @param {string} text
  * @returns {Uint8Array<ArrayBuffer>}
  */

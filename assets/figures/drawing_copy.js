@@ -27,7 +27,7 @@ const STYLES = Object.entries({ ...INHERITED, ...NOT_INHERITED });
 const COLOURS = { "fill": "fill-opacity", "stroke": "stroke-opacity", "stop-color": "stop-opacity" };
 // Image pixels per unit of the drawing, for maps that are saved as images.
 const MAP_DENSITY = 4;
-// A map with more cells is painted on a canvas (pages/ui/charts/matrix.py), and saved as an image within the drawing.
+// A map with more cells than this is painted on a canvas (pages/ui/charts/matrix.py), and saved as an embedded image.
 const MAX_SHAPES = 2_000;
 // Invisible layers with which Plotly tracks the pointer.
 const POINTER_LAYERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";

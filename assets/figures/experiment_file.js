@@ -23,8 +23,8 @@ class ExperimentFile extends Component {
   }
 
   /**
-   * Returns up to `limit` + 1 characters of the file's text, from the mark on. Without a mark, returns the beginning of
-   * the file, so that the server reports the error.
+   * Returns up to `limit` + 1 characters of the file's text, starting at `mark`, which precedes an experiment. If the
+   * file does not contain it, returns the beginning of the file, so that the server reports the error.
    * @param {File} file
    */
   async experimentIn(file) {

@@ -17,7 +17,7 @@ const CHECK_INTERVAL = 120;
 const STROKE = 2;
 
 /**
- * A component's own figure: an element that draws itself. A null width or theme means the one on the screen.
+ * A component's own figure: an element that draws itself. A null width or theme means the current one on the screen.
  * @typedef {HTMLElement & { picture?: (width: number | null, theme: Theme | null) => Promise<Picture> | Picture }} OwnFigure
  */
 
@@ -54,8 +54,8 @@ export async function withPicture(place, name, options, light, take) {
 const isDark = (place) => themeOf(hostOf(place) ?? place).background !== LIGHT_THEME["--st-background-color"];
 
 /**
- * Runs `act`. If `light` is true, one of our drawings has the light theme's colours meanwhile. Our drawings refer to
- * theme colours by name.
+ * Runs `act`. If `light` is true, the drawing has the light theme's colours while `act` runs. This works because our
+ * drawings refer to theme colours by name.
  * @template Result
  * @param {SVGSVGElement} drawing
  * @param {boolean} light
@@ -83,7 +83,7 @@ function hostOf(place) {
 }
 
 /**
- * Returns a component's own figure that has this name or no name; null without such a figure.
+ * Returns a component's own figure with this name or without a name, or null if there is none.
  * @param {HTMLElement} place
  * @param {string} name
  * @returns {OwnFigure | SVGSVGElement | null}

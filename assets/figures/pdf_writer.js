@@ -13,7 +13,7 @@ import { base64 } from "./base64.js";
 /** @import { Server } from "../shared/mount.js" */
 
 const TEXT_FONT = "Source Sans 3";
-// The fallback font, for the space mark and for scripts that the text font lacks.
+// The fallback font, for the symbol that stands for a space in tokens, and for scripts that the text font lacks.
 const OTHER_FONT = "DejaVu Sans";
 const POINTS_PER_PIXEL = 0.75;
 const POINTS_PER_MM = 72 / 25.4;
@@ -124,7 +124,7 @@ function inEmbeddedFonts(text, letters) {
 }
 
 /**
- * Returns an image of a text, in the same place.
+ * Returns an image of an SVG text element, with the element's position and size.
  * @param {SVGTextElement} text
  */
 function pictureOf(text) {

@@ -1,4 +1,4 @@
-// The menu "Save as" below a figure from Altair, from Plotly or from one of our components.
+// The "Save as" menu below a figure from Altair, from Plotly or from one of our components.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
@@ -43,7 +43,7 @@ class SaveAs extends Component {
   async save(format, options) {
     const node = this.root.getRootNode();
     const place = (node instanceof ShadowRoot ? node.host : this.root).closest("[class*='st-key-figure_']");
-    if (!page.saveFigure || !place || !this.message) throw new Error("The page is not complete yet; try again in a moment.");
+    if (!page.saveFigure || !place || !this.message) throw new Error("The page has not finished loading; try again in a moment.");
     if (format === EXPERIMENT) {
       const packed = fromBase64(this.message.experiment.split(":")[1]);
       saveFile(`${this.message.file}-experiment.json`, "application/json", await inflated(packed).text());

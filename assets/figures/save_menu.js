@@ -1,4 +1,4 @@
-// The menu "Save as" of a figure, with options for the format, width, caption, background and colours.
+// The "Save as" menu of a figure, with options for the format, width, caption, background and colours.
 
 import { checkbox, select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
@@ -66,7 +66,7 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
     try {
       if (format === COPY_LINK) await copy(location.href);
       else await save(format, { ...chosenOptions });
-      said.textContent = format === COPY_LINK ? "The link is copied." : `${format} saved.`;
+      said.textContent = format === COPY_LINK ? "Link copied." : `${format} saved.`;
     } catch (error) {
       said.textContent = error instanceof Error ? error.message : String(error);
     }
@@ -75,7 +75,7 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
 }
 
 /**
- * Copies a text to the clipboard.
+ * Copies text to the clipboard.
  * @param {string} text
  */
 async function copy(text) {

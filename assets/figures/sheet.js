@@ -1,4 +1,4 @@
-// Builds a picture from texts and boxes, which are added from top to bottom.
+// Builds a picture from text and boxes, which are added from top to bottom.
 
 import { wrapped } from "../shared/ruler.js";
 import { PICTURE_EDGE } from "../shared/surface.js";
@@ -25,7 +25,7 @@ export class Sheet {
   }
 
   /**
-   * Adds a text, broken into lines.
+   * Adds text, wrapped into lines.
    * @param {string} text
    */
   write(text, bold = false) {

@@ -69,7 +69,8 @@ class HeadGallery extends Component {
   }
 
   /**
-   * Scrolls the page again in each frame, because the page may still grow.
+   * Scrolls the page again in each frame, because the page may still grow, and Streamlit scrolls to the top when a page
+   * opens.
    * @param {number} top
    * @param {number} frames number of frames in which to scroll
    */
@@ -77,7 +78,6 @@ class HeadGallery extends Component {
     const { page } = this;
     if (!page || !frames) return;
     page.scrollTop = top;
-    // Streamlit scrolls to the top when a page opens.
     requestAnimationFrame(() => this.scrollTo(top, frames - 1));
   }
 

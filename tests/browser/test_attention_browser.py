@@ -13,7 +13,9 @@ from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
 from transformer.values.trace import Trace
 
-SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\d.]+)|cannot look at “.*”: masked)", re.S)
+SAID = re.compile(
+    r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with weight ([\d.]+)|cannot look at “.*”: masked)", re.S
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +77,7 @@ def test_map_is_bright_exactly_where_the_weight_is_one(browse, small_translator,
         for row, column in ((0, 0), (0, 2), (3, 1), (len(rows) - 1, len(columns) - 1)):
             said = shown.hover(*middle(cells[row, column]))
             assert f"“{rows[row]}” (row {row + 1}) looks at “{columns[column]}” (column {column + 1})" in said
-            assert said.endswith(f"with {weights[row, column]:.4f}")
+            assert said.endswith(f"with weight {weights[row, column]:.4f}")
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
@@ -96,7 +98,7 @@ def test_masked_cell_looks_different_from_a_cell_with_weight_zero(browse, small_
         around = pixels[int(y) - 6 : int(y) + 6, int(x) - 6 : int(x) + 6]
         assert np.abs(around - masked[0]).max() > 20, "hatched"
         assert shown.hover(*middle(cells[0, 3])).endswith("masked")
-        assert shown.hover(*middle(cells[3, 1])).endswith("with 0.0000")
+        assert shown.hover(*middle(cells[3, 1])).endswith("with weight 0.0000")
 
 
 def shade_table() -> np.ndarray:

@@ -55,7 +55,7 @@ def test_arrow_keys_move_between_cells_and_enter_pins_a_cell(browse, small_trans
         shown.large.focus()
         shown.press("Escape")
         assert frames(shown.svg()) == []
-        assert "Arrow keys in the large figure" in shown.readout
+        assert "In the large figure, press arrow keys" in shown.readout
 
 
 def test_merging_tokens_into_words_deselects_an_index_that_no_word_has(browse, small_translator, trace):
@@ -105,14 +105,14 @@ def test_weights_below_the_threshold_are_hidden_and_a_note_appears(browse, small
     rows, columns = trace.decoder.shape[2:]
     with browse(small_translator, trace, "decoder") as shown:
         cells = shown.cells(rows, columns)
-        shown.control("Hide weights below, in hundredths").fill("50")
+        shown.control("Hide weights below this limit, in hundredths").fill("50")
         shown.settle()
         assert "Weights below 0.50 are hidden." in shown.note
         pixels = shown.pixels(shown.large)
         x, y = (cells[..., 0] + cells[..., 2] / 4).astype(int), (cells[..., 1] + cells[..., 3] / 4).astype(int)
         drawn = pixels[y, x, 3] == 255
         assert np.array_equal(drawn, (trace.decoder[0, 0] >= 0.5) | ~trace.decoder_mask)
-        assert shown.hover(*middle(cells[3, 0])).endswith("with 0.4000"), "the number can still be read"
+        assert shown.hover(*middle(cells[3, 0])).endswith("with weight 0.4000"), "the number can still be read"
 
 
 @pytest.mark.parametrize(("name", "weight"), [("0 to 1", 0.25), ("square root", 0.5), ("each head its own", 1.0)])
@@ -217,7 +217,7 @@ def test_weights_of_shift_clicked_tokens_are_summed(browse, small_translator, cr
         assert "sum" not in shown.note
         cells = shown.cells(rows, columns)
         shown.click(left, middle(cells[3, 0])[1], "Shift")
-        assert "The bars below are the sum of 2 rows." in shown.note
+        assert "The bars below show the sum of the 2 selected rows." in shown.note
         svg = shown.svg()
         assert "sum of 2 rows" in texts(svg) and len(frames(svg)) == 2
         bottom = float(cells[-1, 0, 1] + cells[-1, 0, 3])

@@ -73,7 +73,7 @@ def test_saved_picture_has_a_caption_that_describes_it(browse, small_translator,
         largest = view_of(trace, kind, words=False, special=False).weights[1, 1].max()
         reported = float(re.search(r"Colour: weight, from 0 to this head's largest \(([\d.]+)\)\.", notes)[1])
         assert reported == pytest.approx(largest, abs=1.01e-4)
-        assert ("Grey, hatched: masked." in notes) == (kind == "decoder")
+        assert ("Hatched grey cells are masked." in notes) == (kind == "decoder")
         assert "hidden, and every row is scaled to a sum of 1." in notes and "Weights below 0.03 are hidden." in notes
         shown.choose("Show as", "lines")
         shown.control("head 4").click()
@@ -155,7 +155,7 @@ def test_sums_on_the_screen_match_every_export(browse, small_translator, trace, 
         shown.press(".", ",")
         for said in (shown.readout, shown.root.locator(".spoken").inner_text()):
             assert f"“{rows[2]}” and “{rows[4]}” (rows 3, 5) look at" in said
-            assert "(columns 1, 2, 4)" in said and said.endswith(f"with {total:.4f} in all")
+            assert "(columns 1, 2, 4)" in said and said.endswith(f"with a total weight of {total:.4f}")
 
 
 def test_readout_shows_the_sum_of_pinned_rows(browse, small_translator, trace):

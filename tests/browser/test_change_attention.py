@@ -100,7 +100,7 @@ def test_map_shows_attention_before_and_after_a_change_or_the_difference(reader)
     reader.maps(1)
     readout = reader.page.locator(".readout")
     for shown, said in (
-        ("the difference", "compared with the model as trained"),
+        ("the difference", "from the model as trained"),
         ("as trained", "looks at"),
         ("after the change", "looks at"),
     ):

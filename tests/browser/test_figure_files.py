@@ -71,7 +71,7 @@ def test_copy_link_button_copies_the_page_url(reader):
     reader.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     chart.locator(".save summary").click()
     chart.get_by_role("button", name="Copy link").click()
-    chart.get_by_text("The link is copied.").wait_for()
+    chart.get_by_text("Link copied.").wait_for()
     assert reader.page.evaluate("navigator.clipboard.readText()") == reader.page.url
 
 

@@ -226,7 +226,7 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
     expect(page.locator(".lit").first).to_contain_text("where “it” stands out. Show all")
     # Hovering over a German word shows what it looked at. When the pointer leaves, the selected word is shown again.
     page.get_by_role("option", name="es", exact=True).hover()
-    expect(ranking).to_contain_text("As it was written, “es” looked at")
+    expect(ranking).to_contain_text("When it was written, “es” looked at")
     page.mouse.move(1, 1)
     expect(chosen).to_have_text("it")
     # Keyboard: move along the sentence, switch to the other sentence, and deselect the word.
@@ -258,7 +258,7 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
         page.keyboard.press("ArrowDown")
     expect(ranking.get_by_role("button", name="Show 4 more")).to_be_focused()
     page.keyboard.press("Enter")
-    listed = ranking.get_by_role("list", name="“it” looks at, largest share first").get_by_role("link")
+    listed = ranking.get_by_role("list", name="“it” looks at, largest weight first").get_by_role("link")
     expect(listed).to_have_count(7)
     expect(listed.first).to_be_focused()
     expect(page.locator(".links path")).to_have_count(8)

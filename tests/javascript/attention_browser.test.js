@@ -141,13 +141,13 @@ test("the readout describes the cell, the row or the pinned tokens", async () =>
   const head = views.find(({ words, hide }) => !words && !hide).weights[0][1];
   const [first, second] = arranged.rows.map(({ label }) => label);
   assert.equal(description(arranged, { row: 0, column: 1 }, NOTHING),
-    `“${first}” (row 1) looks at “${second}” (column 2) with ${head[0][1].toFixed(4)}`);
+    `“${first}” (row 1) looks at “${second}” (column 2) with weight ${head[0][1].toFixed(4)}`);
   const most = Math.max(...head[0]);
   const text = description(arranged, { row: 0 }, NOTHING);
   assert.ok(text.startsWith(`“${first}” looks most at “${arranged.columns[head[0].indexOf(most)].label}” ${most.toFixed(4)}, `),
     text);
   const pinned = { rows: new Set([0, 1]), columns: new Set([2]) };
-  assert.match(description(arranged, null, pinned), /^“.*” and “.*” \(rows 1, 2\) look at “.*” \(column 3\) with \d\.\d{4} in all$/);
+  assert.match(description(arranged, null, pinned), /^“.*” and “.*” \(rows 1, 2\) look at “.*” \(column 3\) with a total weight of \d\.\d{4}$/);
   assert.deepEqual(pinnedCell(pinned), { row: undefined, column: 2 });
   assert.equal(quote("שלום"), "“\u2068שלום\u2069”");
 });

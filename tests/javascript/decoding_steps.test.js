@@ -48,7 +48,7 @@ test("cross-attention and masked attention of a head are titled differently", ()
   const translation = { layers: 6, heads: 8, languages, source: ["a"], read: ["b"], plane: () => 0, crossRow: () => [1], decoderRow: () => [1] };
   const titles = (show) => rowsOfStep(translation, { step: 0, show, layer: 3, head: 3 }).map(({ title }) => title);
   assert.deepEqual(titles("head"), ["Cross attention, layer 4, head 4 (one of 48): looks at the English sentence",
-    "Masked attention, layer 4, head 4 (one of 48): looks back at the German read so far"]);
+    "Masked attention, layer 4, head 4 (one of 48): looks back at the German tokens read so far"]);
   assert.match(titles("mean")[1], /^Masked attention, mean of all heads/);
 });
 
