@@ -22,7 +22,7 @@ RECORDED = (
     "**This is a recording** of a finished training run. *Play* shows it from the first step; *Train live* trains a "
     "new model."
 )
-OWN = "**This is your own training run**, computed here and now."
+OWN = "**This is your own training run**, computed live on this server."
 
 show_made_room()
 run = recorded_training()

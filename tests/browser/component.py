@@ -116,7 +116,7 @@ class Component:
         self.settle()
 
     def save(self, name: str) -> bytes:
-        """Click a button of the save menu, and return the content of the saved file."""
+        """Click a button in the save menu, and return the content of the saved file."""
         self.root.locator(".save summary").click()
         with self.page.expect_download() as download:
             self.root.get_by_role("button", name=name, exact=True).click()
@@ -154,7 +154,7 @@ class Component:
 
 
 def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Vocabulary) -> str:
-    """Return the HTML file that the app saves for a trace, opened at one attention kind."""
+    """Return the HTML file that the app saves for a trace, with one attention kind selected."""
     metrics = {each: head_metrics(trace, each, vocabulary.key_scores(each)) for each in KINDS}
     kinds = {each: browser_payload(trace, metrics[each], vars(choice)) for each in KINDS}
     content = {
@@ -195,7 +195,7 @@ def opened_document(
     choice: AttentionParams | None = None,
     **look: object,
 ) -> Iterator[Component]:
-    """Write the HTML file with all attention maps, open it without a server, and yield the browser of one kind."""
+    """Write the HTML file with all attention maps, open it without a server, and yield one kind's `Component`."""
     file = folder / "attention.html"
     file.write_text(document(trace, kind, choice or in_tokens(), translator.tokenizer), encoding="utf-8")
     with opened_file(offline, file, **look) as page:

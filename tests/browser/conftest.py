@@ -44,7 +44,7 @@ CHARTS_DRAWN = """
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests that need an unvisited server first, so that the first of them can use the shared server."""
+    """Run tests that need an unvisited server first, because the first can use the shared server, still unvisited."""
     items.sort(key=lambda item: "unvisited" not in getattr(item, "fixturenames", ()))
 
 
@@ -210,7 +210,7 @@ class Visitor:
 
 @contextmanager
 def watched(page: Page, address: str) -> Iterator[Visitor]:
-    """Yield a user. An error, a warning or a request to another machine on the user's page fails the test."""
+    """Yield a user. The test fails if the page has an error or a warning, or sends a request to another machine."""
     someone = Visitor(page, address)
 
     def finished(response):

@@ -1,4 +1,4 @@
-"""Creates new Python environments, for tests of installations."""
+"""Creates new Python environments for installation tests."""
 
 import subprocess
 import sys

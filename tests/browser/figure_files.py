@@ -48,8 +48,8 @@ def save(figure: Locator, name: str, *, width: str = "as on the screen", **chose
     Args:
         figure: element that contains the menu.
         name: file format, as the menu's button names it.
-        width: option of the menu's width box.
-        chosen: state of the checkboxes, by the first word of each label: caption, transparent, light.
+        width: option to select in the menu's width box.
+        chosen: whether to tick each checkbox. A keyword is the first word of a label: caption, transparent, light.
     """
     # The last menu belongs to this figure; earlier menus belong to figures inside this one.
     menu = figure.locator(".save").last
@@ -154,10 +154,10 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
         label = "".join(text.itertext())
         apart = ours - theirs
         if MARK in label and "rotate(" in (text.get("transform") or ""):
-            # Skip rotated labels with the mark: in resvg's wider font, they shift along the direction of the text.
+            # Skip rotated labels that contain MARK: resvg's wider fallback font shifts them along the text.
             continue
         if MARK in label:
-            # resvg sets the whole label in the wider fallback font that has the mark, so compare anchors instead of
+            # resvg sets the whole label in a wider fallback font that has a glyph for MARK. So compare anchors, not
             # edges.
             across = {"start": apart[0], "end": apart[2]}.get(text.get("text-anchor", "start"), apart[::2].mean())
             apart = np.array([across, apart[1::2].mean()])
@@ -166,7 +166,7 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
 
 
 def check_pdf(content: bytes, millimetres: float, *expected: str) -> PdfReader:
-    """Check that the PDF has one page of this width, embedded fonts, and the expected texts as searchable text."""
+    """Check that the PDF has one page of this width, embedded fonts and the expected searchable texts; return it."""
     pdf = PdfReader(io.BytesIO(content))
     (page,) = pdf.pages
     assert math.isclose(page.mediabox.width, millimetres * POINT, abs_tol=0.1)

@@ -20,7 +20,7 @@ MORE = {
 }
 # Rules that depend on the theme. All other rules check markup, which both themes share.
 COLOURS = ("color-contrast", "link-in-text-block")
-# scrollable-region-focusable: Streamlit's formula boxes scroll in narrow columns, but cannot receive focus.
+# Streamlit's formula boxes break the rule scrollable-region-focusable: they scroll in narrow columns but take no focus.
 STREAMLITS_OWN = {"exclude": [[".katex-display"]]}
 
 

@@ -41,9 +41,7 @@ def known(small_translator) -> Trace:
 
 @pytest.fixture(scope="module")
 def scale(small_translator) -> Trace:
-    """Return a trace whose first encoder rows each have a weight of VIRIDIS in the first column and the rest in the
-    last column.
-    """
+    """Return a trace with one encoder row per weight w in VIRIDIS: w is in the first column, 1 - w in the last one."""
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     weights = np.zeros_like(trace.encoder)
     weights[..., -1] = 1.0

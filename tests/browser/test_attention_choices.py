@@ -157,7 +157,7 @@ def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def crossing(trace) -> Trace:
-    """Return a trace in which head 1 attends only to the first and the last token, and the others attend uniformly."""
+    """Return a trace in which head 1 attends only to the first and last tokens; all other heads attend uniformly."""
     encoder = np.full_like(trace.encoder, 1 / trace.encoder.shape[-1])
     encoder[:, 0] = 0
     encoder[:, 0, :, -1], encoder[:, 0, :, 0] = 0.75, 0.25

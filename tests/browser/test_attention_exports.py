@@ -1,4 +1,4 @@
-"""Tests of the attention browser's exports: pictures, tables, and one HTML file with everything."""
+"""Tests of the attention browser's exports: pictures, tables, and one HTML file with all maps."""
 
 import csv
 import io
@@ -83,7 +83,7 @@ def test_saved_picture_has_a_caption_that_describes_it(browse, small_translator,
 
 @pytest.mark.thorough
 def test_no_table_export_contains_a_spreadsheet_formula(visit, server):
-    """Covers the CSV file and copying; Streamlit's own download button must be absent."""
+    """The CSV file escapes formulas. Streamlit's own download button and copying, which do not, must be off."""
     with visit(server) as reader:
         page = reader.page
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -1,4 +1,4 @@
-"""Tests in Chromium that chart labels may be reserved words, formulas or markup."""
+"""Chromium tests: chart labels may be reserved words, formulas or markup."""
 
 import sys
 from urllib.parse import quote
@@ -91,7 +91,7 @@ def test_lesson_bars_are_drawn_with_any_labels(serve, visit, tmp_path):
             ]
 
 
-# This test is thorough, because tests/unit/pages/test_chart_text.py checks the data sent to Plotly and Vega.
+# Marked thorough, because tests/unit/pages/test_chart_text.py checks the data sent to Plotly and Vega.
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "text", ["<b>x</b><br>$y$", "<b>x</b><br>y", "$x^2$ and $y$", "a &amp; %{y} {x}", "']; alert(1); ['"]

@@ -14,7 +14,7 @@ CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
     formula => formula.scrollWidth > formula.clientWidth + 2).map(formula => formula.textContent)"""
 
 
-# This test is thorough, because tests/browser/test_frame.py covers one page per section in every test run.
+# Marked thorough, because tests/browser/test_frame.py covers one page per section in every test run.
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_page_fits_both_screen_sizes_and_logs_no_error(reader, place):

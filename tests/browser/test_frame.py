@@ -14,7 +14,7 @@ DREAM = "text=I+have+a+dream."
 TWELVE_WORDS = "The animal did not cross the busy street because it was tired."
 SIZES = [(1440, 900), (1024, 768)]
 PHONE = {"width": 390, "height": 844}
-# One content-heavy page per section: a table, gradients, formulas and curves, an animation, a long page.
+# One content-heavy page per section. They show a table, gradients, formulas and curves, an animation, and long text.
 LARGE = ("compare_heads", "what_mattered", "positional_encoding", "training_lab", "about")
 # JavaScript: from now on, records every entry that appears in Streamlit's sidebar menu.
 WATCH = """window.seen = new Set();
@@ -40,7 +40,7 @@ CONTROLS = """() => {
 
 
 # For a deep link, Streamlit finds the page's file before app.py has registered the pages, and could show its own menu.
-# The first page is app.py itself.
+# The path "/" is the other case: it opens app.py itself.
 @pytest.mark.thorough(seconds=8)
 @pytest.mark.parametrize("path", ["/cross_attention", "/"])
 def test_fresh_server_never_shows_the_default_streamlit_menu(unvisited, visit, path):
@@ -65,12 +65,12 @@ def test_fresh_server_never_shows_the_default_streamlit_menu(unvisited, visit, p
 
 
 def test_every_page_is_named_in_a_menu_that_fits_the_screen(reader):
-    """tests/browser/test_every_page.py opens every part of every page, at both screen sizes."""
+    """Opens one page per menu, because test_every_page.py opens every part of every page at both screen sizes."""
     reader.resize(1024, 768)
     reader.open(f"/?{DREAM}")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
     for section, listed in sections().items():
-        # Open only one page from each menu, because tests/ui/test_app.py compares the titles of all pages.
+        # tests/ui/test_app.py compares the titles of all pages.
         name, title = next((page.name, page.title) for page in listed if page.name in LARGE)
         # Move the pointer away from the previous page's button, whose tooltip may cover the menu.
         reader.page.mouse.move(0, 0)
@@ -250,7 +250,7 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
     }.items():
         expect(ranking.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
     expect(ranking.locator(".legend")).to_contain_text("encoder cross attention")
-    # The list of links is a single Tab stop. The button at its end shows the further links in the list.
+    # The list of links is a single Tab stop. The button at its end shows the remaining links.
     ranking.get_by_role("link", name="too").focus()
     page.keyboard.press("ArrowDown")
     expect(ranking.get_by_role("link", name="tired")).to_be_focused()

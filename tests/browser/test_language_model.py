@@ -31,7 +31,7 @@ def test_user_can_open_a_head_and_choose_another_token(reader):
     expect(reader.page.locator(".timeline .token span").first).to_have_text(second)
     # "Compare heads" shows the same text, and links back to the map of each head.
     main = reader.page.get_by_test_id("stMain")
-    main.get_by_role("button", name="Compare its heads").click()
+    main.get_by_role("button", name="Compare this model's heads").click()
     reader.arrived("compare_heads")
     row = main.locator(".heads tbody tr").filter(has_text="layer 2, head 3")
     row.locator("td").nth(2).click()

@@ -45,7 +45,7 @@ def lecture(someone, state: str) -> None:
     someone.page.locator(f".lecture[data-drawn='{state}']").first.wait_for(state="attached")
 
 
-# This test is thorough, because test_frame.py checks a map on a projector outside lecture mode.
+# Marked thorough, because test_frame.py checks a map on a projector outside lecture mode.
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", ["cross_attention", "encoder_attention", "masked_attention"])
 def test_map_of_twelve_words_fits_a_projector(reader, page):
@@ -71,8 +71,8 @@ def test_map_of_twelve_words_fits_a_projector(reader, page):
         expect(reader.page.get_by_label(gone, exact=gone != "English sentence").first).to_be_hidden()
 
 
-# JavaScript: bottom and right edges of the main figure's charts, whether the page is taller than the screen, the top of
-# the first map cell, and whether there are few cells.
+# JavaScript: bottom and right edges of the main figure's charts, whether the page scrolls, the top of the first map
+# cell, and whether the map has so few cells that this top does not matter.
 FITS = """() => {
     const main = document.querySelector(".st-key-main_figure");
     const charts = main.querySelectorAll(".stVegaLiteChart svg, .js-plotly-plot");
@@ -287,7 +287,7 @@ def test_clicker_shows_the_remaining_decoding_steps_before_the_next_slide(reader
     lecture(reader, "lecture 1")
     reader.page.wait_for_url("**step=6**")
     reader.wait()
-    # The slide changes even before the browser has reported the step.
+    # The slide changes even if the browser has not yet reported the step.
     keyboard.press("PageUp")
     keyboard.press("PageDown")
     keyboard.press("PageDown")
@@ -377,7 +377,7 @@ def test_slides_can_be_made_by_keyboard_and_saved_as_a_file(reader, tmp_path):
     expect(page.locator(".slides li .open").first).to_be_focused()
 
 
-# This test is thorough, because test_frame.py checks pages on phones outside lecture mode.
+# Marked thorough, because test_frame.py checks pages on phones outside lecture mode.
 @pytest.mark.thorough
 def test_lecture_page_can_be_used_with_one_thumb_on_a_phone(reader):
     reader.resize(**PHONE)

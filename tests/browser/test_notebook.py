@@ -33,7 +33,7 @@ trace = attention_atlas.Trace.from_attention(
 browser = attention_atlas.Browser(trace, kind="cross", layer=0, head=5)
 browser"""
 CHOSEN = 'f"chosen: {browser.kind} {browser.layer} {browser.head} {browser.rows} {browser.columns}"'
-# Notebook cells; in the last one, Python changes the widget's choice.
+# Notebook cells. The last one changes the widget's choice from Python.
 CELLS = (TRACE, CHOSEN, "browser.layer, browser.head, browser.rows = 2, 3, [4]")
 MARIMO = f"""import marimo
 
@@ -179,7 +179,7 @@ def run(page: Page, cell: int) -> None:
 
 
 def choose_by_hand(page: Page) -> None:
-    """Choose layer 2, then the previous head with a key, then pin a cell."""
+    """Choose layer 2 in the select box, press a key to choose the previous head, and pin a cell."""
     expect(page.locator(".atlas[data-drawn$=' 1 6']")).to_be_visible()
     atlas = page.locator(".atlas")
     atlas.locator("select").first.select_option(label="2")

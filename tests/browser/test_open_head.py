@@ -108,7 +108,7 @@ def test_clicking_a_cell_of_a_metric_map_opens_its_head(reader, times):
 def test_clicking_a_scatter_plot_point_opens_its_head(reader):
     points = reader.page.locator(f"{CHARTS} .mark-symbol.role-mark path")
     reader.open(SIMILAR)
-    # The same point opens the head again, also on a smaller screen.
+    # Clicking the same point again opens the head again, and so does a click on a smaller screen.
     for width, height in ((1440, 900), (1440, 900), (1024, 768)):
         reader.resize(width, height)
         reader.drawn(points.nth(47))

@@ -1,4 +1,4 @@
-"""Tests of an attention map with Arabic row labels: text direction, label alignment and arrows."""
+"""Tests of an attention map with Arabic text in its labels: text direction, label alignment and arrows."""
 
 import pytest
 

@@ -94,7 +94,7 @@ def test_choosing_an_example_or_going_back_replaces_unsent_text(reader):
     reader.has_typed(DREAM)
 
 
-# This test is thorough, because the translation box is the same component as the sentence box.
+# Marked thorough, because the translation box is the same component as the sentence box.
 @pytest.mark.thorough
 def test_unsent_user_translation_survives_page_changes(reader):
     reader.open(f"/cross_attention?text={DREAM}")
@@ -160,7 +160,7 @@ def test_selected_head_is_kept_when_a_hint_about_the_sentence_appears(reader):
         expect(reader.page).to_have_url(re.compile("layer=1&head=3"))
 
 
-# This test is thorough, because tests/ui/test_session.py covers every way to pin and navigate.
+# Marked thorough, because tests/ui/test_session.py covers every way to pin and navigate.
 @pytest.mark.thorough
 def test_pins_do_not_apply_to_another_attention_kind_or_sentence(reader):
     reader.open(f"/encoder_attention?text={DREAM}")

@@ -18,7 +18,7 @@ def test_heads_can_be_switched_one_by_one_or_all_with_one_button(reader):
     switch(reader, "cross.1.8").click()
     reader.see("All heads are on")
     expect(reader.page).not_to_have_url(re.compile("off_heads="))
-    # The switchboard of one attention kind is open; buttons open the others.
+    # Only one attention kind's switchboard is open; buttons open the other kinds' switchboards.
     expect(switch(reader, "encoder.2.1")).to_have_count(0)
     assert reader.page.locator(".switches button:visible").count() < 75
     reader.page.get_by_role("button", name="Encoder attention all on").click()

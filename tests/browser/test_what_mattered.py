@@ -23,7 +23,7 @@ def test_word_chosen_by_keyboard_is_restored_from_the_url(reader, visit, server)
         expect(again.get_by_role("radio", name="Traum", exact=True)).to_be_checked()
 
 
-# This test is thorough, because test_open_head.py checks a click on a chart mark in every test run.
+# Marked thorough, because test_open_head.py checks a click on a chart mark in every test run.
 @pytest.mark.thorough
 def test_clicking_the_bar_of_a_head_opens_the_head(reader):
     reader.open(f"/what_mattered?{DREAM}&mattered_part=writers&mattered_explained=4")

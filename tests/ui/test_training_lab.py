@@ -96,7 +96,7 @@ def test_changed_training_settings_apply_to_the_next_training_run():
     test.button("lab_step").click().run()
     test.segmented_control("lab_heads").set_value("4").run()
     test.number_input("lab_rate").set_value(0.01).run()
-    assert film(test)["heads"] == 2 and "Settings changed" in texts(test)
+    assert film(test)["heads"] == 2 and "The new settings apply" in texts(test)
     test.button("lab_step").click().run()
     assert film(test)["heads"] == 4 and film(test)["id"] == "own 2"
     assert test.query_params["lab_heads"] == "4" and test.query_params["lab_rate"] == "0.01"
@@ -242,7 +242,7 @@ def test_training_run_that_was_dropped_is_reported():
     test = opened(PAGE, **SMALL)
     own_training.TRAININGS.leave(test.session_state[own_training.TAB])
     test.run()
-    assert not test.exception and "make room" in test.info[0].value and film(test)["at"] == [0]
+    assert not test.exception and "was dropped" in test.info[0].value and film(test)["at"] == [0]
     assert not test.run().info
 
 

@@ -89,7 +89,7 @@ def test_contrast_word_is_stored_in_the_url_and_dropped_with_its_word(shipped, t
     test.segmented_control("mattered_part").set_value("agreement").run()
     assert healthy(test) and f"Of {math.comb(len(contrastive), 2)} pairs of methods" in texts(test)
     test.segmented_control("mattered_part").set_value("writers").run()
-    assert healthy(test) and "difference of the logits" in texts(test)
+    assert healthy(test) and "difference between the logits" in texts(test)
     test.button_group("mattered_word").set_value("2").run()
     assert "mattered_against" not in test.query_params, "a candidate belongs to its word"
 
@@ -144,7 +144,7 @@ def test_user_can_force_and_remove_a_wrong_prefix(shipped):
     written = shipped.translate(TIRED, DecodingSettings(), prefix=forced).text
     assert healthy(test) and written.startswith("Die Musik")
     assert test.query_params["target"] == written
-    assert "The model now reads" in texts(test) and not table(test, "share").equals(before)
+    assert "The translation now reads" in texts(test) and not table(test, "share").equals(before)
     next(each for each in test.button if each.label == "Back to the model's translation").click().run()
     assert healthy(test) and table(test, "share").equals(before)
 

@@ -31,7 +31,7 @@ PAIRS = (
     Pair("again / not again", "One two three four, one two three four.", "One two three four, five six seven eight."),
 )
 LINKS = (
-    ("Compare its heads", "compare_heads", ":material/grid_view:"),
+    ("Compare this model's heads", "compare_heads", ":material/grid_view:"),
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transformer.ablation.patching import PatchingQuestion
 
 # The note shown below Python code that contains layers, heads or positions.
-FROM_ZERO = "Here, layers, heads and positions are numbered from 0, as in arrays; on the page, from 1."
+FROM_ZERO = "This code numbers layers, heads and positions from 0, as in arrays; the page counts from 1."
 
 
 def head_lines(
@@ -144,7 +144,7 @@ def effects_lines(
 
 
 def patch_lines(question: PatchingQuestion, interventions: Interventions, *, folder: Path | None) -> str:
-    """Return Python code that computes a patched run's preference between the two compared tokens, and its translation.
+    """Return Python code that prints a patched run's translation and the logit difference between the two tokens.
 
     Args:
         folder: the model's folder; None for the built-in model.

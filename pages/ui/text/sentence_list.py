@@ -8,7 +8,7 @@ MAX_SENTENCES = 200
 # Maximum length of a sentence, in characters. Sentences that fit the shipped model's limit of 128 tokens are usually
 # shorter.
 LONGEST = 1_000
-# Maximum size of a text from the browser, in bytes. A full list of typical sentences is smaller.
+# Maximum length of a text from the browser, in characters. A full list of typical sentences is shorter.
 MAX_BYTES = 200_000
 
 

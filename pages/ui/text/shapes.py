@@ -12,7 +12,7 @@ SHORT: dict[Part, str] = {"self_attention": "self", "cross_attention": "cross", 
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:
-    """Return what each letter's dimension counts, such as "English token"; without `languages`, only "token"."""
+    """Return the name of what each letter indexes, such as "English token"; without `languages`, just "token"."""
     source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
         "S": f"{source} token".lstrip(),

@@ -48,7 +48,7 @@ LETTERS = {"uk": "іїєґ", "ur": "ٹڈڑںےھہ"}
 
 
 def is_not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
-    """Return whether a text is mostly in another script or in a foreign language.
+    """Return whether a text is mostly in a non-Latin script or in a foreign language.
 
     A text counts as foreign if it has at least two foreign function words, and more of them than English ones.
     """

@@ -47,7 +47,7 @@ def pick_task() -> None:
 
 
 def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
-    """Return the page settings that give a configuration; None if the page's form does not allow them."""
+    """Return the page settings that correspond to a configuration; None if the page's form does not allow them."""
     numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
     settings = replace(
         params, optimizer=config.optimizer, heads=str(config.heads), width=str(config.d_model), **numbers
@@ -60,7 +60,7 @@ def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
 
 
 def show_recorded_settings(config: TaskConfig) -> None:
-    """Unless the recorded training run's settings are already set, describe them and, if possible, offer them."""
+    """Describe the recorded run's settings if they differ from the page's, and offer them if the form allows them."""
     params = session.params(LabParams)
     if config == params.config:
         return

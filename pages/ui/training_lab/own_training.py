@@ -20,8 +20,8 @@ from transformer.tasks.run import TaskRun
 SLICE_SECONDS = 0.15
 SLICE_INTERVAL = 0.2
 TAB = "_tab"
-# Session-state keys. NUMBER counts the user's training runs, and so identifies the latest one. START_TIME is set while
-# the user should have a training run.
+# Session-state keys. NUMBER counts the user's training runs, so it identifies the latest one. START_TIME is set from
+# the creation of a training run until the user leaves it or the page reports that the server dropped it.
 NUMBER = "_training_number"
 START_TIME = "_training_begun"
 # Session-state key of the error that stopped the training run, if any.
@@ -39,7 +39,7 @@ def own_training() -> Training | None:
 
 
 def recorded_training() -> TaskRun | None:
-    """Return the chosen task's recorded training run; None if there is none or, with a warning, if it is invalid."""
+    """Return the chosen task's recorded training run; None if there is none. Warn and return None if it is invalid."""
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
@@ -111,7 +111,7 @@ def _advance(training: Training, *, steps: int | None = None) -> None:
 
 
 def show_controls(training: Training | None, *, with_recorded: bool) -> None:
-    """Show buttons for starting, pausing, stepping and resetting training; for a recorded run, only one for starting.
+    """Show buttons that start, pause, step and reset training; for a recorded run, show only a start button.
 
     Args:
         training: the live training run on the page; None if the page shows a recorded one.
@@ -138,7 +138,7 @@ def show_controls(training: Training | None, *, with_recorded: bool) -> None:
             key="lab_start",
             icon=":material/play_arrow:",
             type="primary",
-            help="Trains a Transformer here and now.",
+            help="Trains a Transformer with these settings.",
             on_click=start,
         )
     st.button("One step", key="lab_step", icon=":material/skip_next:", on_click=take_one_step)
@@ -163,7 +163,7 @@ def show_controls(training: Training | None, *, with_recorded: bool) -> None:
 def show_training(training: Training) -> None:
     """Show a training run, which continues in time slices while it is running."""
     if training.trainer.config != session.params(LabParams).config:
-        st.caption("Settings changed; they apply to the next training.")
+        st.caption("The new settings apply to the next training run.")
     st.fragment(_train_slice, run_every=SLICE_INTERVAL if training.running else None)()
 
 
@@ -194,7 +194,7 @@ def _train_slice() -> None:
 def describe_speed(run: TaskRun) -> str:
     """Return a sentence that states the training speed; empty before the first step."""
     return (
-        f"Training runs at {run.step / run.seconds:.0f} steps per second here, snapshots included." if run.step else ""
+        f"This server trains at {run.step / run.seconds:.0f} steps per second, including snapshots." if run.step else ""
     )
 
 
@@ -203,6 +203,6 @@ def show_made_room() -> None:
     if st.session_state.get(START_TIME) and TRAININGS.of(_tab()) is None:
         st.session_state.pop(START_TIME)
         st.info(
-            f"Your training run was dropped to make room, because this server keeps at most {MAX_TRAININGS} runs. The "
-            "same settings give the same result."
+            f"Your training run was dropped, because this server keeps at most {MAX_TRAININGS} runs. Train again with "
+            "the same settings to get the same result."
         )

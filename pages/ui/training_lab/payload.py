@@ -95,7 +95,7 @@ def kind_labels(source: Tokens, read: Tokens, predicted: Tokens) -> dict[Kind, t
 
 
 def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
-    """Return the mask of an attention kind, bool [R, C]; True where a row may look.
+    """Return the mask of an attention kind, bool [R, C]; True where a query (row) may attend to a key (column).
 
     Args:
         weights: the attention weights, [..., R, C].
@@ -105,7 +105,7 @@ def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
 
 
 def points(losses: np.ndarray) -> list[list[float]]:
-    """Split a loss curve into at most MAX_POINTS similar parts; return each part's middle step and mean loss."""
+    """Split a loss curve into at most MAX_POINTS nearly equal parts; return each part's middle step and mean loss."""
     parts = np.array_split(losses.astype(np.float64), min(len(losses), MAX_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
     return [

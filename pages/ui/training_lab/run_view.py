@@ -41,14 +41,14 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
     st.caption(
         f"{task.description} The maps show the attention weights for the held-out item {shown_item(run)} while the "
         f"decoder reads the right answer. The Transformer has {run.config.parameters:,} parameters. {speed} To see "
-        "another training step, drag in the curves or click an event.",
+        "another training step, drag across the curves or click an event.",
         help=explain("loss", "held-out items", "exact match", "attention weight", "teacher forcing"),
     )
     if task.modulus:
         st.caption(describe_spectrum(run), help=explain("grokking", "Fourier spectrum", "embedding", "weight decay"))
     show_own_item(run, name, shown_heads(run, run_events, session.params(LabParams)))
     if not running:
-        show_numbers(moments(run), "lab_numbers", label="The numbers of every snapshot", digits=4)
+        show_numbers(moments(run), "lab_numbers", label="The numbers for every snapshot", digits=4)
         with st.expander("What the scores mean"):
             st.markdown("\n".join(f"- **{score.replace('_', ' ')}**: {meaning}." for score, meaning in SCORES.items()))
 

@@ -46,7 +46,7 @@ class Trainings:
 
     Args:
         max_active: the maximum number of training runs that run at once.
-        limit: the number of training runs above which idle ones are dropped; the one viewed longest ago is first.
+        limit: the number of training runs above which idle ones are dropped, the least recently viewed one first.
         patience: the seconds without a request after which a training run counts as abandoned.
         clock: returns the time in seconds.
     """

@@ -48,8 +48,8 @@ FRAMES = {
     "scores": (
         "Queries meet keys",
         "A head is one of {heads} attention calculations that run side by side in a layer. In encoder layer {layer}, "
-        "head {head}, {it} asks with its query. Each token answers with its key. Query and key, multiplied number by "
-        "number and summed, give a score.",
+        "head {head}, the query of {it} meets the key of each token. Query and key are multiplied number by number. "
+        "The scaled sum of the products gives the score.",
         "inside_a_layer",
         INSIDE_ADDRESS + "self_attention.scores&" + HEAD_ADDRESS,
     ),
@@ -61,7 +61,7 @@ FRAMES = {
     ),
     "values": (
         "Values are mixed",
-        "Each token has a value, too. The values, each times its weight, add up to what this head gives {it}.",
+        "Each token also has a value. The values, multiplied by their weights, add up to this head's output for {it}.",
         "inside_a_layer",
         INSIDE_ADDRESS + "self_attention.head&" + HEAD_ADDRESS,
     ),
@@ -95,8 +95,8 @@ FRAMES = {
     ),
     "again": (
         "And once more",
-        "The decoder reads {es} in the next step, and so on until the end symbol: {count} steps, each "
-        "with the probability of its token.",
+        "The decoder reads {es} in the next step, and so on until the end symbol: {count} steps in all. Each number "
+        "is the probability of the token written at that step.",
         "decoding",
         "step={later}",
     ),
@@ -107,7 +107,7 @@ LINES = {
     "ids": "ID in the vocabulary",
     "position": "+ vector of position {position}",
     "embedding": "Vector of {token}: {shown} of its {size} numbers",
-    "input": "= what enters the first layer{normalised}",
+    "input": "= input of the first layer{normalised}",
     "query": "Query of {token}: {shown} of its {size} numbers",
     "key": "Key of {token}",
     "scores": "Score of each token",

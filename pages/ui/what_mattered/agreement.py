@@ -43,7 +43,7 @@ def show_agreement(reading: Reading) -> None:
     experiment, answers = attributions(reading, question)
     scored = [answer for answer in answers if has_scores(answer)]
     if len(question.ranked) < 2 or len(scored) < 2:
-        st.info(f"Rankings can only be compared with at least two {question.size}s and two methods.")
+        st.info(f"To compare rankings, at least two {question.size}s and two methods are needed.")
         return
     agreed = agreement(scored, question.ranked)
     table = pair_table(agreed)
@@ -52,7 +52,7 @@ def show_agreement(reading: Reading) -> None:
         square,
         main_figure(
             f"Do the methods agree on {question.explained}? {markdown(reading.trace.source_text)}",
-            "1: the same order of the words, −1: the reverse; grey: could be chance",
+            "1: both methods rank the words alike; −1: in reverse order; grey: could be due to chance",
         ),
     ):
         show_altair(
@@ -72,11 +72,11 @@ def show_agreement(reading: Reading) -> None:
         st.markdown(describe_first_words(question, scored), help=explain("log-probability", "nats"))
         st.markdown(describe_conclusions(question, agreed, scored))
         st.caption(
-            f"Each cell is Kendall's tau of two rankings of the {len(agreed.columns)} {question.source_size}s: 1 is "
-            f"the same order, −1 the reverse, 0 unrelated. With so few {question.size}s, the tau of two unrelated "
-            f"rankings is within ±{agreed.chance:.2f} in 95% of cases. Cells within that range are grey, because they "
-            "could be chance. The end symbol is not ranked. One sentence is one case: what holds here need not hold "
-            "for others.",
+            f"Each cell is Kendall's tau between two rankings of the {len(agreed.columns)} {question.source_size}s: 1 "
+            "means the same order, −1 the reverse order, and 0 unrelated orders. With so few "
+            f"{question.size}s, the tau of two unrelated rankings is within ±{agreed.chance:.2f} in 95% of cases. "
+            "Cells within that range are grey, because they could be due to chance. The end symbol is not ranked. "
+            "These results are for one sentence and need not hold for other sentences.",
             help=explain("Kendall's tau"),
         )
     save_buttons(reading, experiment, question, table, "agreement")
@@ -110,8 +110,8 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
     size, number = question.size, len(agreed.columns)
     parts = [
         f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than expected by chance"
-        + (f", {opposed} in more or less the reverse order" if opposed else "")
-        + f"; the agreement of the other {len(taus) - alike - opposed} could be chance."
+        + (f", and {opposed} rank them in more opposite orders than expected by chance" if opposed else "")
+        + f"; the agreement of the other {len(taus) - alike - opposed} could be due to chance."
     ]
     erasure = next((each for each in scored if each.method == "erasure"), None)
     if erasure is not None:
@@ -123,11 +123,11 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
                 for each in scored
                 if each is not erasure
             )
-            measure = "the difference of the log-probabilities" if question.other else "the log-probability"
+            measure = "the difference between the log-probabilities" if question.other else "the log-probability"
             parts.append(
                 f"**What you may conclude:** without **{label_markdown(question.source_labels[best])}**, {measure} of "
                 f"{question.explained} is {scores[best]:.2f} nats lower, a larger drop than without any other {size}. "
-                f"That was measured, and {same} of the {len(scored) - 1} other methods rank the same {size} first."
+                f"This effect is measured. {same} of the {len(scored) - 1} other methods also rank this {size} first."
             )
         else:
             parts.append(f"**What you may conclude:** {question.explained} does not depend on any {size} alone.")
@@ -157,7 +157,7 @@ def _show_deletion(reading: Reading, question: AttributionQuestion, scored: Sequ
     if not params.deletion:
         st.caption(
             f"A method is faithful if the prediction collapses quickly without the {question.size}s that it ranks "
-            "first. Turn this on to measure it."
+            "first. To measure this, turn on “Delete them”."
         )
         return
     listed: list[Method] = [chosen] if is_long(reading.trace) else methods
@@ -179,8 +179,8 @@ def _show_deletion(reading: Reading, question: AttributionQuestion, scored: Sequ
         st.markdown(describe_faithfulness(chosen, curves[chosen]))
         show_table(table, "mattered_areas", digits=2)
         st.caption(
-            "An area is the mean height of a curve, in nats. “Below random” is how far the method's curve is "
-            "below 8 random ones on average. “Least” and “most” are the smallest and the largest difference."
+            "An area is the mean height of a curve, in nats. “Below random” is the mean distance of the method's "
+            "curve below 8 random curves. “Least” and “most” are the smallest and the largest of these 8 distances."
             + ("" if len(curves) > 1 else " Because the sentence is long, only the chosen method is measured."),
             help=explain("log-probability", "nats"),
         )
@@ -229,7 +229,7 @@ def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt
         "deleted",
         {BEST: SECOND, WORST: FIRST},
         title=f"{question.source_size}s deleted",
-        unit="difference of log-probabilities, nats" if question.other else "log-probability, nats",
+        unit="difference between log-probabilities, nats" if question.other else "log-probability, nats",
         point=True,
     )
 
@@ -238,11 +238,9 @@ def describe_faithfulness(method: Method, curves: DeletionCurves) -> str:
     """Return Markdown that states whether a method's deletion order lowers the score more than random orders do."""
     below = curves.below_random
     if below.min() > 0:
-        verdict = f"is on average lower than in each of {len(below)} random orders, by {below.mean():.2f} nats"
+        verdict = f"has a lower mean than in each of {len(below)} random orders, by {below.mean():.2f} nats on average"
     elif below.max() < 0:
-        verdict = (
-            f"is on average higher than in each of {len(below)} random orders: the method picks the wrong words here"
-        )
+        verdict = f"has a higher mean than in each of {len(below)} random orders: the method picks the wrong words here"
     else:
         verdict = f"does not differ clearly from {len(below)} random orders"
     return (

@@ -65,10 +65,10 @@ def show_components(reading: Reading) -> None:
             "Sorted bars of every component's contribution to the logit; the table below has the numbers.",
         )
     st.caption(
-        "The decoder's residual stream is the sum of what the embedding, every head and every feed-forward network "
-        "wrote to it. So the logit is a sum of the same parts: all bars add up to it. Click a head's bar to open the "
-        "head. The encoder has no bar, because its output enters through the heads of cross attention. Only direct "
-        "contributions count, not a component's effect on later components.",
+        "The embedding, every head and every feed-forward network add a vector to the decoder's residual stream. The "
+        "logit is therefore a sum with one part per component: all bars add up to the logit. Click a head's bar to "
+        "open the head. The encoder has no bar, because its output reaches the stream through the cross-attention "
+        "heads. Only direct contributions count, not a component's effect on later components.",
         help=explain("logit", "residual stream", "head", "feed-forward"),
     )
     heads = table[table.kind != ""]
@@ -160,7 +160,7 @@ def describe_components(
         component_name: returns the name of a row's component.
     """
     what = (
-        "difference of the logits"
+        "difference between the logits"
         if question.other
         else ("logit" if len(question.target.positions) == 1 else "sum of the logits")
     )

@@ -12,7 +12,7 @@ from transformer.attribution.attribution import METHODS
 from transformer.experiments.experiment import Experiment
 from transformer.values.trace import Trace
 
-# Maps each method's title to its baseline, the input that the method compares with.
+# Maps each method's title to its baseline, the reference point that its scores are measured from.
 BASELINES = {each.title: each.baseline for each in METHODS.values()}
 
 

@@ -1,4 +1,4 @@
-"""Guessing game: the user bets which word's removal changes the translation most, then sees what each method picks."""
+"""Guessing game: the user bets on the word whose removal changes the translation most, then sees each method's pick."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -130,7 +130,7 @@ def answer_table(
     ranked: Sequence[int],
     typed: Mapping[int, Retyping],
 ) -> pd.DataFrame:
-    """Return a table with one row per picked word; the word whose hiding lowers the log-probability most is first."""
+    """Return a table with one row per picked word, largest decrease of the log-probability first."""
     places = _ranks(costs, ranked)
     return pd.DataFrame(
         [
@@ -185,7 +185,7 @@ def describe_winner(
 def decrease_chart(costs: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
     """Return a bar chart with one bar per word, largest decrease first.
 
-    The user's word has its own colour, as do words whose hiding does not lower the log-probability.
+    The user's word has its own colour, and so do words that can be hidden without lowering the log-probability.
     """
     order = sorted(ranked, key=lambda column: -costs[column])
     table = pd.DataFrame(

@@ -23,7 +23,7 @@ def unit_and_sum(attribution: Attribution) -> str:
         off = float(attribution.error()[0])
         return f"{properties.unit}s; {adds}" if properties.unit == "share" else f"{properties.unit}; {adds} ± {off:.2f}"
     rest = sum(float(part[0]) for part in attribution.remainders.values())
-    return f"{properties.unit}; {typeset(total - rest)}, with the rest {typeset(total)}"
+    return f"{properties.unit}; words {typeset(total - rest)}, total {typeset(total)}"
 
 
 def has_scores(attribution: Attribution) -> bool:

@@ -81,7 +81,7 @@ def group_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
-    """Return the source columns' token positions and unique labels, and the indices of those that are not special."""
+    """Return the source columns' token positions, their unique labels, and the indices of the non-special columns."""
     groups, _ = token_groups(trace, words=words)
     tokens = [[trace.source_tokens[position] for position in group] for group in groups]
     labels = tuple(disambiguate(group_label(group, trace.source_text, words=words) for group in tokens))
@@ -156,10 +156,10 @@ def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]
 
 
 def default_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
-    """Return the first word for which two methods put different columns first, or the least certain word if none.
+    """Return the earliest word for which two methods rank different columns first; else the least certain word.
 
     Args:
-        tops, others: for every predicted token, the column that each of the two methods puts first, [T].
+        tops, others: for every predicted token, the column that each of the two methods ranks first, [T].
         words: whether to group tokens into words.
     """
     groups = [

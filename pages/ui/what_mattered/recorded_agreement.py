@@ -79,7 +79,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 
 
 def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
-    """Return Markdown that names the methods closest to and farthest from erasure, and warns of wrong conclusions."""
+    """Return Markdown that names the rankings closest to and farthest from erasure's, and warns against misreadings."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     erasure = methods.index("erasure")
     others = [row for row in range(len(methods)) if row != erasure]
@@ -94,7 +94,7 @@ def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
         + ".\n\nAttention "
         f"weights put the same word first as erasure in **{first.mean[weights, erasure]:.0%}** of the sentences "
         f"({first.low[weights, erasure]:.0%} to {first.high[weights, erasure]:.0%}).\n\n**What you may not "
-        "conclude:** that a method is right because it agrees more with others. The methods built from "
+        "conclude:** that a method is right because it agrees well with other methods. The methods built from "
         "attention share their ingredients, and erasure answers only one of several questions."
     )
 

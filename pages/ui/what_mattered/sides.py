@@ -58,8 +58,8 @@ def show_sides(reading: Reading) -> None:
     lowest = int(np.nanargmin(shares))
     with main_figure(
         f"**{source} or {target}?** {markdown(reading.trace.source_text)}",
-        f"Least {source} at step {lowest + 1}, where the model writes “{markdown(_token(reading.trace, lowest))}”: "
-        f"{shares[lowest]:.0%}",
+        f"Lowest {source} share: {shares[lowest]:.0%}, at step {lowest + 1}, where the model writes "
+        f"“{markdown(_token(reading.trace, lowest))}”",
     ):
         show_altair(
             share_chart(reading.trace, table, source),
@@ -109,7 +109,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
         alt.Chart(table)
         .mark_line(point=alt.OverlayMarkDef(size=60), strokeWidth=2.5)
         .encode(
-            x=alt.X("step:O", title="the token that is written", axis=axis),
+            x=alt.X("step:O", title="token written", axis=axis),
             y=alt.Y(
                 "share:Q",
                 title=f"share of the {source} sentence",
@@ -125,7 +125,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 
 def describe_sides(trace: Trace, attributions: Sequence[Attribution], languages: Languages) -> str:
-    """Return Markdown with the mean and minimum of the first attribution's source shares, and the number below HALF."""
+    """Return Markdown with the first attribution's mean and lowest source share, and the number of steps below HALF."""
     source, target = (language.name for language in languages)
     shares = attributions[0].source_share()
     lowest = int(np.nanargmin(shares))
@@ -167,7 +167,7 @@ def _show_wrong_beginning(reading: Reading) -> None:
         )
         lowest, before = int(np.nanargmin(now)), float(np.nanmin(own))
         st.markdown(
-            f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradients, the "
+            f"The translation now reads: **{markdown(reading.trace.target_text)}** According to frozen gradients, the "
             f"lowest source share is **{now[lowest]:.0%}**, at step {lowest + 1}, where the model writes "
             f"“**{markdown(_token(reading.trace, lowest))}**”. In the model's own translation, the lowest "
             f"source share is {before:.0%}."
@@ -193,4 +193,4 @@ def _force_beginning(runs: CachedRuns, text: str) -> None:
         st.session_state[PROBLEM] = str(error)
         return
     session.store(DecodingParams(forced=forced, search=True))
-    session.read_instead(traced.translation.text, f"greedy decoding, begun with “{beginning}”")
+    session.read_instead(traced.translation.text, f"greedy decoding after the forced beginning “{beginning}”")

@@ -25,8 +25,8 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     """Return a heat map of tau in which a cell is grey if chance could explain its value.
 
     Args:
-        table: one row per ordered pair of methods, with the columns method, other method, row, column, tau, beyond
-            chance, and those in `facts`.
+        table: one row per ordered pair of methods, with the columns "method", "other method", "row", "column", "tau",
+            "beyond chance" (False makes the cell grey), and those in `facts`.
         facts: additional columns for the tooltip.
     """
     names = [title(method) for method in methods]

@@ -15,7 +15,7 @@ from pages.ui.what_mattered.question import AttributionQuestion, label_markdown
 from transformer.attribution.attribution import METHODS, Attribution
 from transformer.text.languages import Languages
 
-NOT_HIDEABLE, UNDECIDED = "cannot be hidden", "nothing comes close"
+NOT_HIDEABLE, UNDECIDED = "cannot be hidden", "no vector is close to the sum"
 ROW, MARGIN = 42, 190
 # Cells contain numbers only if there are at most this many columns.
 MAX_NUMBERS = 22
@@ -43,7 +43,7 @@ def strip_table(question: AttributionQuestion, attributions: Sequence[Attributio
         A table with the columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown.
         Row and column are 1-based positions in the chart; number is the word's 1-based position in its sentence. The
         score is NaN if the method has none. "scaled" is the score divided by the largest magnitude in the row. If the
-        method scores the two sides separately, only the score's own side counts. "first" is true if the method puts
+        method scores the two sides separately, it is the largest on the same side. "first" is true if the method ranks
         this source word first.
     """
     source, prefix = side_names(question.languages)
@@ -216,7 +216,7 @@ def part_table(attributions: Attribution, languages: Languages) -> pd.DataFrame:
 
 
 def part_chart(table: pd.DataFrame, total_label: str, total: float) -> alt.LayerChart:
-    """Return a bar chart of a `part_table` with a last bar for the total; `total_label` names the total on the axis."""
+    """Return a bar chart of a `part_table`, then a bar for the total, which the axis title calls `total_label`."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]
@@ -266,13 +266,13 @@ def describe_first_words(question: AttributionQuestion, attributions: Sequence[A
 
 
 def describe_hiding(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
-    """Return Markdown that names the words whose erasure changes the log-probability most; empty if not measured."""
+    """Return Markdown that names the words whose erasure changes the score most; "" without erasure scores."""
     erasure = next((attribution for attribution in attributions if attribution.method == "erasure"), None)
     if erasure is None:
         return ""
     scores = erasure.source[0]
     most, least = int(scores.argmax()), int(scores.argmin())
-    what = "the difference of the log-probabilities" if question.other else "the log-probability"
+    what = "the difference between the log-probabilities" if question.other else "the log-probability"
     sentence = f"Measured: without {_column_markdown(question, most)}, {what} falls by {scores[most]:.2f} nats"
     if scores[most] < NOTICEABLE:
         sentence = f"Measured: hiding any one {question.source_size} lowers {what} by less than {NOTICEABLE} nats"

@@ -59,13 +59,13 @@ def show_slow_choice(reading: Reading) -> None:
     if is_long(reading.trace):
         st.toggle(
             "Include integrated gradients and erasure",
-            help="These methods run the model many times, which takes some seconds for a sentence this long.",
+            help="These methods run the model many times, which takes a few seconds for a sentence this long.",
             **bind(MatteredParams, "slow"),
         )
 
 
 def show_words(reading: Reading) -> None:
-    """Show the strip with a description, the sum of each row, and the terms of the exact method's sum."""
+    """Show the strip with a description, the sum of each row, and the logit's terms according to frozen gradients."""
     question = pick_question(reading)
     show_slow_choice(reading)
     experiment, answers = attributions(reading, question)
@@ -88,7 +88,7 @@ def show_words(reading: Reading) -> None:
             "word already written. The table below has the numbers.",
         )
     st.button(
-        "Is attention an explanation? “Do the methods agree?” explains what you may conclude.",
+        "Is attention an explanation? See what you may conclude under “Do the methods agree?”.",
         key="mattered_agree",
         type="tertiary",
         icon=":material/arrow_forward:",
@@ -102,19 +102,19 @@ def show_words(reading: Reading) -> None:
         st.caption(
             "Attention weights and vector norms give shares that add up to 1 on each side separately. Frozen gradients "
             "add up to the logit only together with the rest: positions and biases, which belong to no word. "
-            "Integrated gradients add up to the increase in the log-probability. A small error remains, because they "
-            "are computed in a limited number of steps. The scores of erasure need not add up to anything: if two "
-            "words mean the same, either can be hidden without harm.",
+            "Integrated gradients add up to the increase in the log-probability over embeddings of 0. A small error "
+            "remains, because the integral is approximated in a limited number of steps. Erasure scores need not add "
+            "up to anything: if two words mean the same, either can be hidden without harm.",
             help=explain("logit", "log-probability", "nats"),
         )
     with parts:
         exact = next(answer for answer in answers if answer.method == "frozen_gradient")
         what = (
-            "difference of the logits"
+            "difference between the logits"
             if question.other
             else ("logit" if len(question.target.positions) == 1 else "sum of the logits")
         )
-        st.markdown(f"**Every term of the {what}**, by frozen gradients")
+        st.markdown(f"**Every term of the {what}**, according to frozen gradients")
         show_altair(
             part_chart(part_table(exact, languages), what, float(exact.total[0])),
             key="mattered_parts",

@@ -40,7 +40,7 @@ def show_maps() -> None:
         describe_head(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
     )
     prose("own_sharpest", describe_most_focused_head(metrics), reading.maps)
-    if st.button("Compare its heads", icon=":material/grid_view:", **setting(SubjectParams, subject=OWN)):
+    if st.button("Compare this model's heads", icon=":material/grid_view:", **setting(SubjectParams, subject=OWN)):
         st.switch_page("pages/compare_heads.py")
     part = st.expander(
         f"The numbers for layer {choice.layer + 1}, head {choice.head + 1}", key="own_numbers", on_change="rerun"

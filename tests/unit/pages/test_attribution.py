@@ -280,7 +280,7 @@ def test_attribution_chart_states_the_unit_and_sum_of_every_row(found):
     assert said["weights"] == "shares; each side adds up to 1" and said["alti"] == "shares; adds up to 1.00"
     assert said["erasure"] == "nats; measured one by one"
     exact = next(each for each in found if each.method == "frozen_gradient")
-    assert f"with the rest {typeset(exact.total[0])}" in said["frozen_gradient"]
+    assert f", total {typeset(exact.total[0])}" in said["frozen_gradient"]
     assert "±" in said["integrated_gradients"]
 
 
@@ -399,9 +399,11 @@ def test_conclusion_states_the_largest_effect_or_that_no_word_matters_alone():
 
 def test_caption_compares_the_deletion_curve_with_random_orders():
     curves = DeletionCurves(np.array([0.0, -4, -5]), np.array([0.0, -1, -5]), np.array([[0.0, -2, -5], [0.0, -3, -5]]))
-    assert "lower than in each of 2 random orders, by 0.75 nats" in describe_faithfulness("weights", curves)
+    assert "lower mean than in each of 2 random orders, by 0.75 nats on average" in describe_faithfulness(
+        "weights", curves
+    )
     worse = replace(curves, best_first=np.array([0.0, -1, -5]))
-    assert "higher than in each of 2" in describe_faithfulness("weights", worse)
+    assert "higher mean than in each of 2" in describe_faithfulness("weights", worse)
     between = replace(curves, best_first=np.array([0.0, -2.5, -5]))
     assert "does not differ clearly from 2 random orders" in describe_faithfulness("weights", between)
     table = area_table({"weights": curves})

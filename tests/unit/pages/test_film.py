@@ -85,7 +85,7 @@ def test_film_labels_embedding_norms_and_shows_negative_similarity(small_transla
     metrics = {kind: head_metrics(trace, kind, None) for kind in KINDS}
     found = film_frames(trace, weights, metrics, 2, LANGUAGES, small_translator.tokenizer)
     frames = dict(zip(NAMES, found, strict=True))
-    assert frames["vector"]["lines"][-1]["name"] == "= what enters the first layer, after a layer normalisation"
+    assert frames["vector"]["lines"][-1]["name"] == "= input of the first layer, after a layer normalisation"
     assert frames["layers"]["lines"][0]["cells"][-1]["number"] == "−1.00"
 
 
