@@ -138,7 +138,7 @@ def test_loss_uses_the_translation_that_the_user_typed(narrow_app):
 def test_parameter_titles_contain_the_symbols(listed):
     names = {stage.key.removeprefix("decoder.cross_attention."): stage_title(stage) for stage in listed}
     assert names["queries_weight"] == "weights of the queries, W^Q or W_Q"
-    assert names["decoder.feed_forward.expand"] == "first weights of the network, W_1"
+    assert names["decoder.feed_forward.expand"] == "first weight matrix of the network, W_1"
     assert names["gain"] == "gain of the layer norm, γ or gamma" and names["queries"] == "queries of the head"
 
 

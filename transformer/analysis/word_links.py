@@ -81,13 +81,13 @@ def target_words(trace: Trace) -> SentenceWords:
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
     """Return the attention links between words in a trace, in descending order of `excess`.
 
-    A word has at most one link to each word that it may attend to. The link's head is the one whose weight exceeds its
-    usual weight most. The usual weight is the mean on the same column over all other rows, including those of symbols.
-    In self-attention, it is the mean at the same distance if that is larger. Ties are sorted by kind, row and column.
-    The attention browser ranks links by the same rule.
+    A word has at most one link to each word that it may attend to, from the head whose weight exceeds its usual weight
+    most. The usual weight is the mean weight of all other rows, including start and end symbols, on the same column. In
+    self-attention, the mean weight at the same distance is used if it is larger. Ties are sorted by kind, row and
+    column. The attention browser ranks links by the same rule.
 
     Start symbols, end symbols and words without a letter or a digit have no links. Weights that do not exceed the usual
-    weight are left out. So is self-attention from a word to itself or to a neighbour. Heads named after a position,
+    weight are left out, and so is self-attention from a word to itself or to a neighbour. Heads named after a position,
     such as "previous token", are ignored.
 
     Args:
@@ -193,17 +193,17 @@ def _with_symbols(groups: Sequence[Group], count: int) -> list[Group]:
 
 
 def _usual_weight(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
-    """Return each head's usual weight on a cell.
+    """Return each head's usual weight for every cell.
 
-    The usual weight is the mean weight of the other rows, on the same column or at the same distance, whichever mean is
+    A cell's usual weight is the mean weight of all other rows in the cell's column or at its distance, whichever is
     larger.
 
     Args:
         weights: attention weights, [..., R, C].
         mask: whether each row may attend to each column, bool [R, C].
         distance: index of the column's word minus index of the row's word, int [R, C].
-        same: whether rows and columns are words of the same sentence. If not, distances are ignored. If so, the
-            column's mean leaves out the weight of a word on itself.
+        same: whether rows and columns are words of one sentence. Then the column's mean leaves out the weight of a
+            word on itself; otherwise, distances are ignored.
 
     Returns:
         Usual weights, [..., R, C]; 0 where there is no other row to average over.

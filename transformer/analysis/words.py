@@ -23,7 +23,7 @@ WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\u
 
 @dataclass
 class _Unit:
-    """A token, or several that must stay in one word: tokens that share a character, and whitespace before them.
+    """One or more tokens that must stay in one word: tokens that share a character, after any whitespace-only tokens.
 
     Attributes:
         positions: token positions.
@@ -72,10 +72,10 @@ def has_word(group: Group, tokens: Sequence[Token], text: str) -> bool:
 
 
 def is_word_border(before: str, after: str) -> bool:
-    """Return whether a word ends between two adjacent characters, without whitespace between them.
+    """Return whether a word ends between two adjacent characters of different tokens; neither may be whitespace.
 
-    It does if either belongs to a script without spaces or is an East Asian punctuation mark, unless the second is a
-    combining mark. The two characters must belong to different tokens.
+    A word ends there if one of the characters belongs to a script without spaces or is an East Asian punctuation mark.
+    No word ends before a combining mark.
     """
     if unicodedata.category(after).startswith("M"):
         return False

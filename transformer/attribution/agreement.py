@@ -54,7 +54,7 @@ def agreement(attributions: Sequence[Attribution], columns: Sequence[int], targe
         ValueError: there are fewer than two columns to rank.
     """
     if len(columns) < 2:
-        raise ValueError("a ranking needs at least two tokens")
+        raise ValueError(f"a ranking needs at least two tokens, not {len(columns)}")
     scores = [attribution.source[target, list(columns)] for attribution in attributions]
     first = np.array([score.argmax() for score in scores])
     return Agreement(

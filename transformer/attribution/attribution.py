@@ -1,6 +1,7 @@
 """The attribution methods and their result type: scores of source tokens and of previously written target tokens.
 
-Letters: R targets, S source tokens, T target tokens. The score of a word covers all tokens of the word.
+Letters: R targets, S source tokens, T target tokens. A word's score is the sum over its tokens; erasure instead hides
+the word as a whole.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ METHODS: Mapping[Method, MethodEntry] = {
     "frozen_gradient": MethodEntry(
         "Frozen gradient",
         "Splits the logit exactly into one term for each word, plus terms for positions and biases. Attention weights, "
-        "layer norm scales and activations are held constant (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
+        "activations and layer norms’ scales are held constant (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
         "logit",
         "together",
         signed=True,
@@ -102,11 +103,11 @@ METHODS: Mapping[Method, MethodEntry] = {
         contrastive=True,
         as_trained=True,
         slow=True,
-        baseline="embeddings of 0, positions kept",
+        baseline="embeddings set to 0, positions unchanged",
     ),
     "erasure": MethodEntry(
         "Erasure",
-        "Measures how much the log-probability falls when the word is hidden from all other words in every "
+        "Measures how much the log-probability falls when a word is hidden from all other words in every "
         "layer (Li et al. 2016).",
         "nats",
         "no",
@@ -140,7 +141,7 @@ class Target:
             raise ValueError("a target needs at least one position")
         if self.against is not None and len(self.against) != len(self.positions):
             raise ValueError(
-                f"against needs one candidate for each of the {len(self.positions)} positions, not {len(self.against)}"
+                f"`against` needs one token for each of the {len(self.positions)} positions, not {len(self.against)}"
             )
 
 

@@ -26,9 +26,9 @@ BATCH_TOKENS = 2048
 def erasure(run: TracedRun, targets: Sequence[Target]) -> Attribution:
     """Measure how much each target's log-probability falls when a token group is erased, in nats.
 
-    The decoder still reads the same prefix (teacher forcing). A decoding step always sees its own input token. If a
-    group begins with the input of the target's last step, no other step can see it, so its score is NaN. Groups after
-    that input are not read and score 0.
+    The decoder still reads the same prefix (teacher forcing). A decoding step always sees its own input token. A
+    group that begins with the input of the target's last step therefore cannot be erased for this target, and its score
+    is NaN. Later groups are not read and score 0.
     """
     variants = [AS_TRAINED]
     source_groups, prefix_groups = run.source_groups, run.prefix_groups

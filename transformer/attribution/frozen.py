@@ -12,16 +12,16 @@ from transformer.model.attention import scaled_dot_product_attention
 
 
 class FrozenFunctions(TorchFunctionMode):
-    """Context manager in which gradients treat a model as linear, in the current thread.
+    """Context manager that makes gradients treat a model as linear, in the current thread.
 
     Outputs stay the same, but gradients are those of a function that is linear in embeddings, positional encodings and
     biases. Sources: Ali et al. 2022, "XAI for Transformers: Better Explanations through Conservative Propagation",
     section 4; Modarressi et al. 2023, "DecompX".
 
-    The torch functions that the layers call are replaced while the context is active. No module is changed.
+    While the context is active, it replaces the torch functions that the layers call. It changes no module.
 
     Args:
-        bias: factor on every bias of the model, broadcastable to [B, T, D].
+        bias: factor by which every bias of the model is multiplied, broadcastable to [B, T, D].
     """
 
     def __init__(self, bias: Tensor) -> None:

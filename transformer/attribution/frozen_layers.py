@@ -145,7 +145,7 @@ class FrozenRun:
             raise ValueError("paths are defined only for the model as trained: make the trace without interventions")
         if weights.config.attention != "full":
             raise ValueError(
-                "paths are defined only for models with full attention: this model has local or compressed attention"
+                f"paths are defined only for models with full attention, not with {weights.config.attention} attention"
             )
         # Convert each layer's weights to float64 once, because every weight is used several times.
         doubled = {name: array.astype(np.float64) for name, array in weights.arrays.items() if "_layers." in name}

@@ -251,7 +251,7 @@ class _Forward:
         place, norm = layer.place, layer.read
         gradient, read = self.gradients[place], self.read[place]
         heads, rows, width = read.shape
-        # The standard deviation depends on the key position, so divide after the product.
+        # The standard deviation depends on the key position, so divide by it only after the matrix product.
         scaled = norm.centred(read)
         parts = (writers.reshape(-1, width) @ scaled.reshape(-1, width).T).reshape(*writers.shape[:2], heads, rows)
         parts *= (layer.mix / np.broadcast_to(norm.deviation, (layer.mix.shape[-1], 1))[:, 0]).transpose(2, 0, 1)
@@ -277,7 +277,7 @@ class _Forward:
         self.biases.append(biases)
 
     def _keep(self, stack: Stack, parts: np.ndarray, first: int) -> None:
-        """Store the large edges, [W, S, R, T], from a stack's components to the nodes that start at index `first`."""
+        """Store large `parts`, [W, S, R, T], as edges from a stack's components to the nodes from index `first` on."""
         sizes = abs(parts)
         self.flow += float(sizes.sum())
         writer, position, *receiver = np.nonzero(sizes >= max(self.smallest, np.finfo(float).tiny))

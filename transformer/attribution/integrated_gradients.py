@@ -24,7 +24,7 @@ TOLERANCE = 0.05
 
 
 def integrated_gradients(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Attribute the difference between each target's log-probability and its value for all-zero embeddings, in nats."""
+    """Split each target's change in log-probability, relative to all-zero embeddings, among the tokens, in nats."""
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
     return attribution_of_tokens("integrated_gradients", run.trace, targets, source, prefix, total)
@@ -40,8 +40,8 @@ def integrate(
 ) -> list[Tensor]:
     """Compute a function's integrated gradients from the baseline 0, by the trapezoidal rule.
 
-    The straight path runs through a x for a from 0 to 1. The points are a = v^2 for equally spaced v. This puts more
-    points near the baseline, where layer normalisation changes fastest.
+    The path consists of the points alpha * x for alpha from 0 to 1. It is evaluated at alpha = v^2, v equally spaced.
+    This puts more points near the baseline, where layer normalisation changes fastest.
 
     Args:
         function: maps tensors [B, ...], one per input, to [B].
@@ -54,7 +54,7 @@ def integrate(
         For each input, a float64 tensor on the CPU with the input's shape.
     """
     v = torch.arange(1, steps + 1, 1 if coarser is None else 2) / steps
-    # Since da = 2v dv, the point v = 0 has weight 0. By the trapezoidal rule, v = 1 has half weight.
+    # Since d(alpha) = 2v dv, the point v = 0 has weight 0. By the trapezoidal rule, v = 1 has half weight.
     shares = torch.where(v == 1, v, 2 * v) / steps
     # Sum on the CPU, because not every device supports float64.
     sums = [torch.zeros(x.shape, dtype=torch.float64) for x in inputs]

@@ -24,7 +24,7 @@ def attribute(
                 f"the translation has {len(positions)} tokens, counted from 0, so there is no token {outside[0]}"
             )
     if METHODS[method].as_trained and trace.interventions != AS_TRAINED:
-        raise ValueError("this method explains the model as it was trained: make the trace without interventions")
+        raise ValueError(f"{method} explains the model only as it was trained: make the trace without interventions")
     if trace.model.endswith(HOOKED):
         raise ValueError("attribution cannot repeat a run with hooks: make the trace without hooks")
     groups = token_groups(trace, words=words)

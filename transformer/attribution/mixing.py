@@ -10,10 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
-    """How much of each input position is in each output position, per attention layer with its residual connection.
+    """How much of each input position is in each output position, per attention layer and its residual connection.
 
-    For L layers, S source tokens and T target tokens; float64. Each row of self-attention sums to 1. In
-    cross-attention, a row and the same row's share in `residual` together sum to 1.
+    L layers, S source tokens, T target tokens; arrays are float64. Each row of self-attention sums to 1. Each row of
+    cross-attention sums to 1 together with its entry in `residual`.
 
     Attributes:
         encoder: shares in the encoder's self-attention, [L, S, S].

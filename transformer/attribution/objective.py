@@ -31,7 +31,7 @@ def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[
 
 
 def pad_to_prefix(scores: Tensor, trace: Trace) -> Tensor:
-    """Pad scores that end at the last target, [..., T'], with zeros to the whole prefix, [..., T]."""
+    """Pad scores that end at the last target, [..., T'], with zeros to the length of the prefix, [..., T]."""
     return torch.nn.functional.pad(scores, (0, len(trace.target_tokens) - scores.shape[-1]))
 
 

@@ -44,7 +44,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
 
 
 def _cut_streams(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
-    """Cut each edge on its own, and return the streams after the receivers, at the receivers' positions, [D] each."""
+    """Cut each edge on its own; return the residual stream after its receiver, at the receiver's position, [D] each."""
     cells: list[np.ndarray] = [np.zeros(0)] * len(paths)
     for layer, streams in run.steps():
         place = layer.place if layer else None

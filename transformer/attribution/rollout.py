@@ -24,7 +24,7 @@ def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
     """Compute each input token's share of the decoder's output.
 
     Returns:
-        Shares over the source, [T, S], and over the prefix, [T, T]. At each position, both rows together sum to 1.
+        Shares of the source tokens, [T, S], and of the prefix, [T, T]. At each position, all shares together sum to 1.
     """
     encoder = encoder_rollout(mixing)
     source = np.zeros_like(mixing.cross[0])

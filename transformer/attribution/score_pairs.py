@@ -42,10 +42,10 @@ class ScorePairs:
         return float(self.scores.sum()) + self.distance
 
     def largest(self, count: int) -> tuple[list[Writer | None], list[Writer | None], np.ndarray]:
-        """Return the `count` leading terms of query and key; merge all other terms into a last row and column.
+        """Return the `count` largest terms of query and key; all others are merged into a last row and a last column.
 
         Returns:
-            Terms of the query, terms of the key, and scores with an unchanged sum. None stands for the merged terms.
+            Query terms, key terms, and their scores, whose sum does not change. None stands for the merged terms.
         """
         rows = _largest_groups(abs(self.scores).sum(axis=1), count)
         columns = _largest_groups(abs(self.scores).sum(axis=0), count)
@@ -56,7 +56,7 @@ class ScorePairs:
 
 
 def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:
-    """Split the score of one attention map cell into pairs of components; layer, head and positions are 0-based."""
+    """Split the score of a cell of an attention map into pairs of components; layer, head and positions are 0-based."""
     place = SubLayerId(
         "encoder" if kind == "encoder" else "decoder", layer, "cross_attention" if kind == "cross" else "self_attention"
     )
@@ -81,13 +81,13 @@ def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, k
 
 
 def _stream_parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
-    """Split the normalised stream at a position into contributions of components and, last, of biases, [W + 1, D]."""
+    """Split the normalised stream at a position into the components' parts and, after them, the biases, [W + 1, D]."""
     biases = norm.linear(streams.constant[position], position) + norm.bias
     return np.concatenate((norm.linear(streams.writers[:, position], position), biases[None]))
 
 
 def _largest_groups(sizes: np.ndarray, count: int) -> list[np.ndarray]:
-    """Split indices into groups: each of the `count` largest sizes alone, in index order, then all others together."""
+    """Group indices: one group for each of the `count` largest sizes, in index order, then one group for all others."""
     order = np.argsort(-sizes, kind="stable")
     alone = [np.array([each]) for each in sorted(order[:count])]
     return alone + ([order[count:]] if len(order) > count else [])

@@ -47,7 +47,7 @@ def scaled_dot_product_attention(
     notes: Notes,
     biases: np.ndarray | None = None,
 ) -> tuple[np.ndarray, AttentionSaved]:
-    """Return O = A V with A = softmax(s) and s = Q K^T / sqrt(K) (section 3.2.1, equation 1), plus biases if given.
+    """Return O = A V with A = softmax(s) and s = Q K^T / sqrt(K) + biases, if given (section 3.2.1, equation 1).
 
     Args:
         query: queries Q, [..., T, K].
@@ -151,10 +151,11 @@ def multi_head_attention(
 
 
 def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes: Notes) -> MultiHeadGradients:
-    """Go back through the forward pass: output projection, splitting into heads, attention, joining, input projections.
+    """Return the gradients of the inputs and parameters, by the chain rule from the last step to the first.
 
-    The gradients of rotated queries and keys are multiplied by the transposes of the rotations, which are rotations by
-    the negative angles.
+    The steps are output projection, joining of the heads, attention, rotation, splitting into heads, and input
+    projections. The gradients of rotated queries and keys are multiplied by the transposes of the rotations, which
+    are rotations by the negative angles.
 
     Args:
         grad: gradient of the output, dy [B, T, D].

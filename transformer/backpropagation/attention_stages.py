@@ -63,7 +63,7 @@ def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[Gra
     )
     yield builder.stage(
         "joined",
-        "all heads joined",
+        "all heads concatenated",
         r"d[O_1; \dots; O_H] = dy\, W^{O\top}",
         f"B, {rows}, D",
         f"{name}.joined",

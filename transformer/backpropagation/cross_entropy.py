@@ -20,15 +20,15 @@ def cross_entropy(
 ) -> tuple[float, CrossEntropySaved]:
     """Return L = -sum_v y_v log p_v with p = softmax(z), summed over the positions that count, in nats.
 
-    Without smoothing, y is 1 for the correct token and 0 for all others. Label smoothing takes a share e from the
-    correct token, and spreads this share evenly over the whole vocabulary. Source: Szegedy et al. 2016, "Rethinking the
+    Without smoothing, y is 1 for the correct token and 0 for all others. Label smoothing takes probability e from
+    the correct token, and spreads it evenly over the whole vocabulary. Source: Szegedy et al. 2016, "Rethinking the
     Inception Architecture", section 7.
 
     Args:
         logits: logits z, [B, T, V].
         labels: ids of the correct tokens, [B, T].
         counted: whether each position counts, bool [B, T]; False for padding and for positions to ignore.
-        label_smoothing: share e, at least 0 and below 1.
+        label_smoothing: probability e, at least 0 and below 1.
 
     Returns:
         The loss L, and the values that the backward pass needs.

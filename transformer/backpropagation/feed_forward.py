@@ -45,7 +45,7 @@ def feed_forward(
 
 
 def feed_forward_backward(grad: np.ndarray, saved: FeedForwardSaved, notes: Notes) -> FeedForwardGradients:
-    """Go back through the three steps of the forward pass: dh = dy W_2, du = dh * f'(u), dx = du W_1.
+    """Return the gradients, from the last of the three steps to the first: dh = dy W_2, du = dh * f'(u), dx = du W_1.
 
     u and h are the values before and after f.
 

@@ -27,7 +27,7 @@ def finite_difference(
 
     Args:
         parameters, config, batch: as in `loss`.
-        name: name of the array that contains x, a parameter or an intermediate result.
+        name: name of the parameter or intermediate result that contains x.
         at: index of x in the array.
         shape: shape of the array.
         step: step h.

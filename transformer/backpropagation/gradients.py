@@ -22,7 +22,7 @@ class LossInputs:
         labels: token ids that the decoder should predict, [B, T].
         counted: whether each position counts towards the loss, bool [B, T]; False for padding.
         source_mask: bool [B, S], False for padding; None if there is no padding.
-        label_smoothing: share of the probability to spread over all tokens, at least 0 and below 1.
+        label_smoothing: fraction of the probability to spread over all tokens, at least 0 and below 1.
     """
 
     source: np.ndarray

@@ -77,7 +77,7 @@ def layer(
 
 
 def layer_backward(grad: np.ndarray, saved: LayerSaved, notes: Notes) -> LayerGradients:
-    """Go back through the sub-layers, from last to first, given the gradient of the layer's output, [B, N, D]."""
+    """Return a layer's gradients, from its last sub-layer to its first, given the gradient of its output, [B, N, D]."""
     dx, parameters, memory = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
     if saved.cross_attention is not None:
         dx, more, memory = attention_sublayer_backward("cross_attention", dx, saved.cross_attention, notes)

@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """An intermediate result in the form in which a page shows it.
+    """An intermediate result, as shown on a page.
 
     Attributes:
         key: name of the stage in a page's URL; unique in a list of stages.
         stack: stack that the result belongs to; the generator counts as part of the decoder.
         layer: 0-based layer of the stack; None before the first layer and after the last.
-        name: name of the result, in the words of the literature.
+        name: usual name of the result in the literature.
         formula: formula in LaTeX, without dollar signs.
         letters: shape of `array` in letters, such as "B, T, D".
         array: the values.

@@ -1,4 +1,4 @@
-"""Computes a sentence pair's gradients by hand and by autograd, for a page that compares the results."""
+"""Computes a sentence pair's gradients with the hand-written backward pass and with autograd, for comparison."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from transformer.values.weights import Weights
 class SentenceGradients:
     """Gradients of one loss.
 
-    One encoder layer and one decoder layer are stored completely. Of the other layers, only the gradients of the
-    residual stream and the norms of the parameters' gradients are stored.
+    One encoder layer and one decoder layer are stored completely. For the other layers, only the residual
+    stream's gradients and the norms of the parameter gradients are stored.
 
     Attributes:
         config: model configuration.
@@ -29,9 +29,9 @@ class SentenceGradients:
         rows: token ids of the stored rows, for each parameter with one row per vocabulary token.
         generator: weights W of the generator, float32 [V, D].
         values: parameters and intermediate results by name, float64.
-        gradients: gradients computed by hand, under the names in `values`.
-        reference: gradients computed by autograd, under the names in `values`.
-        memory_gradients: gradient that each decoder layer sends back to the encoder output, [L, S, D].
+        gradients: gradients from the hand-written backward pass, under the names in `values`.
+        reference: gradients from autograd, under the names in `values`.
+        memory_gradients: gradient of the encoder output from each decoder layer, [L, S, D].
         sizes: Euclidean norm of every parameter's gradient, by parameter name.
         compared: number of gradient values that were compared with autograd.
         largest_difference: largest absolute difference from autograd.
@@ -58,7 +58,7 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
     Args:
         trace: trace of a sentence and its translation.
         step: the only decoding step that counts towards the loss, 0-based; None counts all steps.
-        label_smoothing: share of the probability to spread over all tokens, at least 0 and below 1.
+        label_smoothing: fraction of the probability to spread over all tokens, at least 0 and below 1.
     """
     source, target, labels = (
         np.array([[token.id for token in tokens]])
@@ -73,7 +73,7 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
 def sentence_gradients(
     weights: Weights, batch: LossInputs, *, encoder_layer: int = 0, decoder_layer: int = 0
 ) -> SentenceGradients:
-    """Compute all gradients by hand and by autograd, and store those of one encoder layer and one decoder layer.
+    """Compute all gradients with the hand-written backward pass and with autograd, and store those of two layers.
 
     Args:
         weights: weights of the model.

@@ -32,7 +32,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class GradientStage(Stage):
-    """A stage that shows one gradient; `array` is the gradient computed by hand.
+    """A stage that shows one gradient; `array` is the gradient from the hand-written backward pass.
 
     Attributes:
         values: the values with respect to which the gradient is taken, [R, C].

@@ -95,7 +95,7 @@ def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientSta
     d_hidden, d_expanded = (computed.gradients[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
     yield builder.stage(
         "contract",
-        "second weights of the network",
+        "second weight matrix of the network",
         r"dW_2 = h^\top dy",
         "F, D",
         f"{name}.contract.weight",
@@ -103,7 +103,7 @@ def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientSta
     )
     yield builder.stage(
         "contract_bias",
-        "second bias of the network",
+        "second bias vector of the network",
         r"db_2 = \sum_n dy_n",
         "1, D",
         f"{name}.contract.bias",
@@ -127,7 +127,7 @@ def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientSta
     )
     yield builder.stage(
         "expand",
-        "first weights of the network",
+        "first weight matrix of the network",
         rf"dW_1 = {builder.input_symbol}^\top du",
         "D, F",
         f"{name}.expand.weight",
@@ -135,7 +135,7 @@ def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientSta
     )
     yield builder.stage(
         "expand_bias",
-        "first bias of the network",
+        "first bias vector of the network",
         r"db_1 = \sum_n du_n",
         "1, F",
         f"{name}.expand.bias",

@@ -80,7 +80,7 @@ def transformer(
 def transformer_backward(
     grad: np.ndarray, saved: TransformerSaved, config: TransformerConfig, notes: Notes
 ) -> dict[str, np.ndarray]:
-    """Return a gradient for each use of each parameter, by name; `sum_tied` adds up those of a shared parameter.
+    """Return a gradient for each use of each parameter, by name; `sum_tied` adds up the uses of a shared parameter.
 
     Args:
         grad: dz, the gradient of the logits, [B, T, V].

@@ -1,7 +1,7 @@
 """Lists the available translators and language models.
 
-Models are found in three places: among the shipped models, in the folder `models` inside the working directory, and in
-the folder named by the environment variable ATTENTION_ATLAS_MODELS.
+The list contains the shipped models and the models in two other folders: `models` inside the working directory, and the
+folder named by the environment variable ATTENTION_ATLAS_MODELS.
 """
 
 import json
@@ -46,7 +46,7 @@ class ModelFolder:
         languages: source and target language.
         codes: as in `Vocabulary.codes`.
         problem: sentence that explains why the model cannot be used; empty if no problem is known. Damaged weights are
-            only detected on loading.
+            detected only when they are loaded.
     """
 
     name: str
@@ -79,7 +79,7 @@ class ModelFolder:
 def model_folders() -> dict[str, ModelFolder]:
     """Return all translators by name: the shipped one, those in `models`, then those in $ATTENTION_ATLAS_MODELS.
 
-    Translators from one place are sorted by name. If two translators have the same name, the first is kept.
+    The translators in each folder are sorted by name. If two translators have the same name, the first is kept.
     """
     folders = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
     for name, path in _models():
@@ -122,7 +122,7 @@ def model_folder(name: str) -> ModelFolder:
 
 
 def _models() -> Iterator[tuple[str, Path]]:
-    """Yield each model's name and path. For a training run, these are the latest model and every saved checkpoint."""
+    """Yield each model's name and path. A training run yields its latest model and every saved checkpoint."""
     for path in _folders():
         # `Path.exists` would raise an error for a folder that cannot be entered.
         if os.path.exists(path / CONFIG) or not os.path.isfile(path / RUN_MODEL / CONFIG):

@@ -33,7 +33,7 @@ def card_sections(card: str, longest: int) -> list[tuple[str, str]]:
     """Split a card into consecutive (title, Markdown) parts, so that a page can collapse long sections.
 
     A section of more than `longest` characters becomes a part with a title. Everything between long sections becomes a
-    part with the title "". The parts together are the whole card.
+    part with the title "". Together, the parts make up the whole card.
     """
     starts, titles, in_code = [0], [""], False
     for match in SECTION_OR_FENCE.finditer(card):

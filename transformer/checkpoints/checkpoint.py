@@ -107,8 +107,8 @@ def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
 
     A model folder contains config.json, model.safetensors and vocabulary files, and optionally README.md,
     languages.json and learning_curve.csv. Checksums in the weights file prove that the files belong together. The
-    checksums are verified before any weight is used, and before memory is allocated for a size that only config.json
-    states.
+    checksums are verified before any weight is used, and before memory is allocated for the model that config.json
+    describes.
 
     Args:
         folder: model folder, or a training run's weights-STEP.safetensors, in which case all other files are read from
@@ -165,7 +165,7 @@ def load_description(folder: Path) -> Description:
 
 
 def weights_of(model: Transformer, device: str) -> Weights:
-    """Return a model's parameters as read-only arrays; if the model is on the CPU, they share its memory.
+    """Return a model's parameters as read-only arrays; if the model is on the CPU, the arrays share its memory.
 
     Raises:
         DeviceError: the device ran out of memory.
@@ -223,7 +223,7 @@ def _read_ours(folder: Path, config: TransformerConfig, config_text: str) -> Che
 
 
 def _is_gpt2(config_text: str) -> bool:
-    """Return whether config.json is in Hugging Face's format, so that `read_gpt2` must accept or reject the model."""
+    """Return whether config.json is in Hugging Face's format; if so, `read_gpt2` decides whether it is supported."""
     try:
         values = json.loads(config_text)
     except (ValueError, RecursionError):

@@ -172,7 +172,7 @@ def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> f
 
 
 def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
-    """Return the parameters by their names in `Transformer`, in float32, without an output layer tied to the embedding.
+    """Return float32 parameters by their names in `Transformer`; an output layer equal to the embedding is omitted.
 
     Raises:
         ValueError: a parameter is missing or unknown, or contradicts another parameter or config.json.

@@ -1,4 +1,4 @@
-"""Well-known OPUS-MT translation models: languages, size, and the command that installs each."""
+"""Well-known OPUS-MT translation models, with their languages, size and installation command."""
 
 from dataclasses import dataclass
 

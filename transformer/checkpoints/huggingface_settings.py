@@ -71,4 +71,4 @@ def check_fit(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     for name, parameter in model.named_parameters():
         expected, found = tuple(parameter.shape), tuple(weights[name].shape)
         if found != expected:
-            raise ValueError(f"its weights do not fit {CONFIG}: {name} should be {expected}, but is {found}")
+            raise ValueError(f"its weights do not fit {CONFIG}: {name} should have shape {expected}, but has {found}")

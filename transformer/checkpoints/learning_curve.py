@@ -47,7 +47,7 @@ def check_curve(text: str) -> None:
         text: contents of the file; "" if the file does not exist.
 
     Raises:
-        ValueError: the columns are not FIELDS, or a line, which the message names, is not CSV or has an invalid value.
+        ValueError: the columns are not FIELDS, or a line is not CSV or has invalid values. The message names the line.
     """
     if not text:
         return
@@ -57,7 +57,10 @@ def check_curve(text: str) -> None:
             raise ValueError(f"its columns should be {', '.join(FIELDS)}")
         for row in lines:
             if len(row) != len(FIELDS) or not all(map(_is_valid, FIELDS, row)):
-                raise ValueError(f"line {lines.line_num} does not have a finite number for each column")
+                optional = " and ".join(VALIDATION_FIELDS)
+                raise ValueError(
+                    f"line {lines.line_num} needs a finite number in each column; only {optional} may be empty"
+                )
     except csv.Error as error:
         raise ValueError(f"line {lines.line_num} is not CSV ({error})") from error
 

@@ -172,7 +172,7 @@ DAMAGE = {
     "half the weights": (half("model.safetensors"), "damaged or incomplete"),
     "empty config": (content("config.json", b""), "config.json is empty"),
     "pointer": (content("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "git lfs pull"),
-    "link": (linked, "which is not a file in this folder"),
+    "link": (linked, "secret, which is not a file in"),
     "giant": (settings(d_model=10**9), "d_model in config.json must be a whole number from 1 to 8,192"),
     "fraction": (settings(encoder_layers=2.5), "encoder_layers in config.json must be a whole number"),
     "no layers": (settings(encoder_layers=None), "has no encoder_layers"),
@@ -198,7 +198,7 @@ DAMAGE = {
     "text for a flag": (settings(scale_embedding="yes"), "scale_embedding in config.json must be true or false"),
     "more tokens": (settings(vocab_size=5), "tokens, but config.json says 5; if tokens were added, resize"),
     "padding outside": (settings(pad_token_id=10**6), "pad_token_id in config.json must be a whole"),
-    "another width": (settings(d_model=32), "should be"),
+    "another width": (settings(d_model=32), "should have shape"),
     "more layers": (settings(decoder_layers=3), "have no model.decoder.layers.2"),
     "fewer layers": (settings(decoder_layers=1), "which no MarianMTModel has"),
     "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "the tensor x, which no MarianMTModel has"),
@@ -213,7 +213,7 @@ DAMAGE = {
     ),
     "bias of another size": (
         weights(lambda tensors: tensors.update(final_logits_bias=torch.ones(1, 3))),
-        "generator.bias should be",
+        "generator.bias should have",
     ),
 }
 

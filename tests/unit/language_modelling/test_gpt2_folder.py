@@ -47,8 +47,11 @@ def test_loaded_gpt2_model_is_in_evaluation_mode_with_tied_embeddings(imported):
 
 WRONG = {
     "a Marian model": (lambda folder: configured(folder, model_type="marian"), "is not a GPT-2 model"),
-    "too many tokens": (lambda folder: configured(folder, vocab_size=421), "should be (421, 24), but is (420, 24)"),
-    "another width": (lambda folder: configured(folder, n_embd=32), "target_embedding.weight should be"),
+    "too many tokens": (
+        lambda folder: configured(folder, vocab_size=421),
+        "should have shape (421, 24), but has (420, 24)",
+    ),
+    "another width": (lambda folder: configured(folder, n_embd=32), "target_embedding.weight should have"),
     "another depth": (lambda folder: configured(folder, n_layer=4), "the weights have no h.3.ln_1.weight"),
     "a layer too many": (lambda folder: configured(folder, n_layer=2), "which no GPT-2 model has"),
     "heads": (lambda folder: configured(folder, n_head=5), "24 is not a multiple of 5"),

@@ -452,7 +452,7 @@ def test_attribution_export_names_its_method_and_model(shipped, trace, asked, fo
     table = strip_table(asked, found)[["method", "unit", "side", "number", "word", "score"]]
     rows = pd.read_csv(io.StringIO(csv_text(with_baselines(table), facts)), keep_default_na=False)
     assert set(rows.model) == {shipped.version} and set(rows.sentence) == {TIRED} and set(rows.positions) == {"[8]"}
-    assert set(rows[rows.method == "Integrated gradients"].baseline) == {"embeddings of 0, positions kept"}
+    assert set(rows[rows.method == "Integrated gradients"].baseline) == {"embeddings set to 0, positions unchanged"}
     content = json.loads(json_text(facts, {"numbers": table, "sums": sum_table(found, LANGUAGES)}))
     assert len(content["numbers"]) == len(table) and len(content["sums"]) == len(METHODS)
     assert content["numbers"][-1]["score"] is None, "erasure of the token just read"

@@ -44,8 +44,8 @@ def test_incomplete_last_row_of_a_learning_curve_is_dropped(curve, cut):
     [
         (b"garbage\n1,2\n", "its columns should be step"),
         (b"\xff\xfe\n", "not UTF-8 text"),
-        (",".join(FIELDS).encode() + b"\n25,0.1\n" + b"50,1,1,1,,,1,1,1\n", "line 2 does not have"),
-        (",".join(FIELDS).encode() + b"\nx,1,1,1,,,1,1,1\n", "line 2 does not have"),
+        (",".join(FIELDS).encode() + b"\n25,0.1\n" + b"50,1,1,1,,,1,1,1\n", "line 2 needs a finite number"),
+        (",".join(FIELDS).encode() + b"\nx,1,1,1,,,1,1,1\n", "line 2 needs a finite number"),
         (b'"\n', "not CSV"),
         (None, "cannot be read"),
     ],

@@ -61,7 +61,7 @@ METRICS = (
     Metric(
         "span",
         "span",
-        "How many tokens a query effectively looks at: e to the power of its entropy.",
+        "How many tokens a query effectively looks at: e to the power of the entropy of its weights.",
         "tokens",
         1.0,
         None,
@@ -94,8 +94,8 @@ METRICS = (
     _share_metric(
         "strongest_rarest",
         "looks most at the rarest token",
-        "Share of queries that look most at the rarest token, as estimated from its position in the vocabulary. "
-        "Sentences whose rarest token is the first token are not counted.",
+        "Share of queries that look most at the rarest token. Rarity is estimated from the order or the scores of the "
+        "tokens in the vocabulary. Sentences whose rarest token is the first token are not counted.",
         KINDS,
     ),
     _share_metric("previous", "on the previous token", "Attention on the token before the query.", SELF),
@@ -126,16 +126,16 @@ METRICS = (
     _share_metric(
         "alignment_predicted",
         "aligns the predicted token",
-        "Share of target tokens for which the head looks most at the source token that all heads together look at "
-        "most. It is measured at the step that predicts the target token. Links to the first source token are not "
-        "counted.",
+        "Share of target tokens for which the head looks most at the source token with the most attention from all "
+        "heads together. The head is measured at the step that predicts the target token. Links to the first source "
+        "token are not counted.",
         ("cross",),
     ),
     _share_metric(
         "alignment_read",
         "aligns the token just read",
-        "Like “aligns the predicted token”, but one step later, when the decoder reads the target token "
-        "(Chen et al. 2020: Shift-Att).",
+        "Like “aligns the predicted token”, but measured one step later, when the decoder reads the target token "
+        "(Shift-Att in Chen et al. 2020).",
         ("cross",),
     ),
 )
@@ -169,7 +169,7 @@ def metrics_of(kind: Kind) -> tuple[Metric, ...]:
 
 
 def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> HeadMetrics:
-    """Measure every head of one attention kind on one sentence.
+    """Compute the metrics of all heads of one attention kind for one sentence.
 
     Args:
         trace: trace of a model run.
@@ -200,7 +200,9 @@ def average(sentences: Iterable[HeadMetrics]) -> HeadMetrics:
     sentences = list(sentences)
     kinds = {metrics.kind for metrics in sentences}
     if len(kinds) != 1:
-        raise ValueError(f"an average needs metrics of exactly one kind of attention, not of {len(kinds)}")
+        raise ValueError(
+            f"metrics of {len(kinds)} attention kinds cannot be averaged: pass metrics of exactly one kind"
+        )
     values, queries = {}, {}
     for name, first in sentences[0].values.items():
         applied = [metrics for metrics in sentences if metrics.queries[name]]
@@ -271,6 +273,6 @@ def _position_metrics(
 def _alignment_metrics(trace: Trace) -> Iterator[NamedMetric]:
     agreed = consensus(trace)
     for name, shift in (("predicted", False), ("read", True)):
-        # Special tokens stay among the columns, so a head that attends to the end symbol aligns nothing.
+        # Keep the columns of special tokens: attending most to the end symbol must not count as an alignment.
         strongest = alignment_rows(trace, shift=shift).argmax(axis=-1)
         yield f"alignment_{name}", (strongest == agreed, agreed != 0)

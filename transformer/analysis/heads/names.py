@@ -1,7 +1,7 @@
 """Names heads that mostly do one thing, using published thresholds where they exist.
 
 The first token and the end symbol are attention sinks: heads attend to them when they have nothing to do. Every rule
-except the end symbol's ignores attention to sinks. A head that mostly attends to a sink therefore gets no other name.
+except "end symbol" ignores attention to sinks, so a head that mostly attends to a sink gets none of the other names.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ class Rule:
 def _position_rule(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
     return Rule(
         name,
-        f"At least 90% of its queries look most at the {name}, and its confidence is above 80% "
+        f"At least 90% of the head's queries look most at the {name}, and the head's confidence is above 80% "
         "(Voita et al. 2019, section 5.1).",
         kinds,
         lambda values: (values[f"strongest_{metric}"] >= 0.9 - ROUNDING) & (values["confidence"] > 0.8 + ROUNDING),
@@ -48,8 +48,8 @@ def _position_rule(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
 def _neighbour_rule(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
     return Rule(
         name,
-        f"More than half of its attention is on the {name} (Clark et al. 2019, section 3.1), and more than half of its "
-        "queries look most at it.",
+        f"More than half of the head's attention is on the {name} (Clark et al. 2019, section 3.1), and more than half "
+        f"of its queries look most at the {name}.",
         kinds,
         # The second condition keeps out sinks: in a short sentence, the neighbour is often the first token
         # or the end symbol.
@@ -69,30 +69,30 @@ RULES = (
     _position_rule("same token", "same", ("encoder", "decoder")),
     Rule(
         "end symbol",
-        "More than half of its attention is on the end symbol (Clark et al. 2019, section 3.2).",
+        "More than half of the head's attention is on the end symbol (Clark et al. 2019, section 3.2).",
         ("encoder", "cross"),
         lambda values: _most(values["end"]),
     ),
     Rule(
         "punctuation",
-        "More than half of its attention is on punctuation (Clark et al. 2019, section 3.2).",
+        "More than half of the head's attention is on punctuation (Clark et al. 2019, section 3.2).",
         ("encoder", "decoder", "cross"),
         lambda values: _most(values["punctuation"]),
     ),
     Rule(
         "rare word",
-        "More than half of its queries look most at the rarest token (Voita et al. 2019, section 5.3).",
+        "More than half of the head's queries look most at the rarest token (Voita et al. 2019, section 5.3).",
         ("encoder",),
         lambda values: _most(values["strongest_rarest"]),
     ),
-    # There is no published threshold for alignment. Voita et al. (section 5.2) require a syntactic head to be 10
-    # points better than the best fixed offset. In short English and German sentences, the best fixed offset finds
-    # about 40% of the links.
+    # There is no published threshold for alignment. Voita et al. (section 5.2) require a syntactic head to beat the
+    # best fixed offset by 10 percentage points. In short English and German sentences, the best fixed offset finds
+    # about 40% of the alignment links, so the threshold here is 50%.
     Rule(
         "alignment",
-        "For more than half of the target tokens, it looks most at the source token that all heads together look at "
-        "most. This holds at the step that predicts the target token or at the step that reads it (a threshold of "
-        "this app).",
+        "For more than half of the target tokens, the head looks most at the source token with the most attention from "
+        "all heads together. The head is measured at the step that predicts the target token and at the step that "
+        "reads it; one of the two is enough (this app's own threshold).",
         ("cross",),
         lambda values: _most(values["alignment_predicted"]) | _most(values["alignment_read"]),
     ),

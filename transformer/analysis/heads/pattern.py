@@ -22,16 +22,16 @@ class Pattern:
 
     Attributes:
         previous, same, following: mean attention from a row to the previous position, its own position and the next
-            position; 0 except in self-attention. Rows without such a position are left out of the mean.
+            position; 0 except in self-attention. Rows without that position are left out of the mean.
         special: mean share of attention on start and end symbols.
         column: non-special position with the largest mean share over all rows; None if every position is special.
         column_share: mean share of attention on `column`.
-        peak: mean of each row's largest weight, excluding start and end symbols. Rows that may attend only to such
+        peak: mean of each row's largest weight on a non-special position. Rows that may attend only to start and end
             symbols are left out; 0 if no row is left.
-        rest: mean share of attention on start and end symbols, over the same rows as `peak`.
-        moves: whether the weights averaged in `peak` are in more than one column.
-        entropy: mean entropy of the rows, nats (Shannon 1948).
-        limit: mean entropy that the rows would have if attention were uniform, nats.
+        rest: mean share of attention on start and end symbols, over the rows that `peak` averages.
+        moves: whether the largest weights that `peak` averages are in more than one column.
+        entropy: mean entropy of the rows, in nats (Shannon 1948).
+        limit: mean entropy that the rows would have if attention were uniform, in nats.
         strongest: cell with the largest weight on a non-special position. In self-attention, both positions must be
             non-special and different. None if there is no such cell.
     """

@@ -1,8 +1,8 @@
-"""Tasks that an attention head may do, each with the cells of the attention map that belong to it.
+"""Tasks that an attention head may perform, each with its cells in the attention map.
 
-The cells follow from the text, and for some cross-attention tasks also from the mean attention of all heads. Heads
-attend to the first token and the end symbol when they have nothing to do, so links to a neighbouring word
-exclude both.
+The cells are derived from the text and, for some cross-attention tasks, also from the mean attention of all heads.
+Heads attend to the first token and the end symbol when they have nothing to do. Links to a neighbouring word therefore
+never include these two tokens.
 """
 
 import re
@@ -39,24 +39,24 @@ AUXILIARIES = _word_set("""
     wollten darf dürfen möchte möchten
 """)
 # Matches the verb form at the end of a German clause. Nouns do not match, because they are capitalised; most
-# adjectives lack these prefixes and endings. The upper bounds are longer than any verb.
+# adjectives lack these prefixes and endings. Limits of 40 letters, longer than any verb, prevent slow backtracking.
 GERMAN_VERB = re.compile("[a-zäöüß]{0,40}ge[a-zäöüß]{1,40}t|(be|ver|er|ent|zer)[a-zäöüß]+t|[a-zäöüß]+(iert|en|ern|eln)")
 
 
 @dataclass(frozen=True)
 class HeadTask:
-    """A task that an attention head may do, such as attending to the previous word.
+    """A task that an attention head may perform, such as attending to the previous word.
 
     Attributes:
         name: name of the task in URLs and files.
-        title: a few plain words; {source} and {target} stand for the languages.
+        title: short title in plain words; {source} and {target} stand for the languages.
         meaning: plain explanation of what the examples show, with the same placeholders as `title`.
         kind: attention kind.
         links: function that yields the cells of a trace that belong to the task; yields nothing if the task does not
             occur in the sentence.
         source, target: languages to which the task applies; empty for any language.
-        general: whether the task concerns all rows. To represent a task that is not general, a head's share must
-            exceed what general tasks explain.
+        general: whether the task concerns all rows. A head represents any other task only if its share of attention on
+            the task's cells exceeds the part that general tasks explain.
     """
 
     name: str
@@ -109,7 +109,7 @@ def _words_with_text(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int
 
 
 def _end(trace: Trace, *, writes_end: bool) -> Iterator[Link]:
-    """Yield links to the source's end symbol from the steps that write the end symbol, or from all other steps."""
+    """Yield links to the source's end symbol, from the steps that write one if `writes_end`, else from all others."""
     end = tuple(index for index, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
         (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == writes_end and end
@@ -262,8 +262,8 @@ TASKS = (
     HeadTask(
         "comma",
         "The comma that opens a clause",
-        "German has a comma where English has none. Before it writes one, "
-        "the model looks at the word that begins the clause: “that”, “because”, “who”.",
+        "German has a comma where English has none. Before the model writes this comma, "
+        "it looks at the word that begins the clause, such as “that”, “because” or “who”.",
         "cross",
         _clause_comma,
         source=ENGLISH,
@@ -272,7 +272,7 @@ TASKS = (
     HeadTask(
         "verb",
         "The verb at the end",
-        "German puts the verb last. Before the model writes the verb, it looks back at the "
+        "German often puts a verb last. Before the model writes this verb, it looks back at the "
         "middle of the {source} sentence, where the {source} verb is.",
         "cross",
         _verb_at_the_end,
@@ -281,8 +281,8 @@ TASKS = (
     HeadTask(
         "finished",
         "When to stop",
-        "Before it writes the end symbol, the model looks at the end of the {source} "
-        "sentence: everything has been translated.",
+        "When everything has been translated, the model looks at the end of the {source} "
+        "sentence, and then writes the end symbol.",
         "cross",
         lambda trace: _end(trace, writes_end=True),
     ),

@@ -13,10 +13,10 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """How one head computes the weight of key j for query i, and what this cell adds to the output. Arrays are float64.
+    """The attention weight of key j for query i in one head, step by step, and what the cell (i, j) adds to the output.
 
     Query, key, scores, weights, values and output are read from the trace. Everything else is recomputed from these and
-    the model's weights, so sums match the trace only to float32 precision (1e-5).
+    the model's weights, so sums match the trace only to float32 precision (1e-5). Arrays are float64.
 
     Letters: C columns (keys), K head width, D model width.
 
@@ -38,7 +38,7 @@ class Cell:
         values: value vector of every column, [C, K].
         weighted_values: each value vector times its weight, [C, K]; sums to the output.
         output: output of the head for row i, [K].
-        term: what this cell adds to the sub-layer's output, weight times v_j W^O_h, [D].
+        term: what the cell (i, j) adds to the sub-layer's output, weight times v_j W^O_h, [D].
         head_term: what the whole row of this head adds, output times W^O_h, [D]. The sub-layer's output is the sum of
             all heads' terms, plus b^O.
     """
@@ -75,13 +75,13 @@ def relative_of(trace: Trace, weights: Weights, kind: Kind) -> RelativePositionA
 
 
 def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row: int, column: int) -> Cell:
-    """Replay the computation of one attention map cell.
+    """Replay the computation of one cell of an attention map.
 
     Args:
         trace: trace with details.
         weights: weights of the model that made the trace.
         kind: attention kind.
-        layer, head, row, column: 0-based indices of the cell.
+        layer, head, row, column: 0-based indices.
     """
 
     def detail(name: Detail) -> np.ndarray:

@@ -71,8 +71,8 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         basis = _column_space(transformed[columns])
         effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ basis @ basis.T
         rank[rows] = basis.shape[1]
-        # Appending a column of ones to T also fixes the sum of the weights. Unless the columns of T already span the
-        # new column, the null space loses one more dimension.
+        # With a column of ones appended to T, the left null space contains only directions that keep the sum of the
+        # weights. It has one dimension less, unless the columns of T already span the column of ones.
         ones = np.ones(len(basis))
         new = np.linalg.norm(ones - basis @ (ones @ basis)) > EQUALITY_TOLERANCE * np.sqrt(len(basis))
         sum_keeping[rows] = len(basis) - basis.shape[1] - new

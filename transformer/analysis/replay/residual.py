@@ -72,7 +72,7 @@ def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Par
     normed, write_norm = write(before, output, norm, config.norm, notes)
     summed = before + output
     saved = read_norm or write_norm
-    assert saved is not None, "there is one norm, before the sub-layer or after it"
+    assert saved is not None, "expected a layer norm before or after the sub-layer, but found none"
     return SubLayer(
         stack,
         layer,

@@ -103,12 +103,12 @@ def _layer_stages(trace: Trace, weights: Weights, stack: Stack, layer: int, head
 
 
 def _attention_stages(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
-    """Yield the stages of one head, from queries to output, and then those of all heads joined."""
+    """Yield the stages of one head, from queries to output, and then of all heads, concatenated."""
     kind: Kind = "cross" if part.part == "cross_attention" else part.stack
     rows, columns = length_letter(part.stack), "T" if kind == "decoder" else "S"
     name = ATTENTION[kind]
     if kind == "decoder" and not trace.interventions.decoder_mask:
-        name += " without its mask"
+        name += " (mask switched off)"
     read = _input_symbol(weights)
     looked_at = "m" if kind == "cross" else read
     scaled = r"\frac{Q_h K_h^\top}{\sqrt{K}}"
@@ -168,7 +168,7 @@ def _attention_stages(trace: Trace, weights: Weights, part: SubLayer, head: int)
     yield stage("head", "scaled dot-product attention", "A_h V_h", f"{rows}, K", detail("outputs")[head])
     # Reorder [H, rows, K] to [rows, H * K], the input of the output projection W^O.
     joined = detail("outputs").swapaxes(0, 1).reshape(len(queries), -1)
-    yield stage("heads", "all heads joined", HEADS, f"{rows}, D", joined)
+    yield stage("heads", "all heads concatenated", HEADS, f"{rows}, D", joined)
     yield stage("written", f"{name}, output projection", rf"{HEADS}\, W^O + b^O", f"{rows}, D", part.written)
 
 

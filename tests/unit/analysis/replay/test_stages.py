@@ -129,7 +129,7 @@ def test_stages_reflect_a_disabled_mask_and_disabled_positions(shaped_translator
     trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=interventions)
     found = {stage.key: stage for stage in stages(trace, shaped_translator.weights())}
     assert "encoder.positions" not in found and "decoder.input" not in found
-    assert "without its mask" in found["decoder.self_attention.written"].name
+    assert "(mask switched off)" in found["decoder.self_attention.written"].name
     assert np.isfinite(found["decoder.self_attention.masked_scores"].array).all()
     np.testing.assert_allclose(
         found["decoder.self_attention.stream"].array[0], trace.residual_stream("decoder")[0], atol=0
