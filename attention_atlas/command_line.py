@@ -31,7 +31,7 @@ COMMANDS = {
     "synthesise": ("train", "translate sentences with a model, to train another model"),
     "evaluate": ("train", "compute BLEU and chrF of a model on held-out pairs"),
     "samples": ("train", "translate sample sentences for a model card"),
-    "vocabulary": ("train", "count the words that are one token in a model's vocabulary"),
+    "vocabulary": ("train", "count the words that are a single token in a model's vocabulary"),
     "overlap": ("train", "count the held-out sentences that are in the training data"),
     "measure": ("measure", "measure what every head looks at, over many sentences"),
     "gallery": ("measure", "find heads with a clear function, over many sentences"),

@@ -37,7 +37,7 @@ class TransformerConfig:
     """Sizes and design choices of a Transformer ("Attention Is All You Need", section 3, table 3).
 
     A model with layers in both stacks is an encoder-decoder. If `encoder_layers` is 0, the model is a decoder-only
-    language model without cross-attention (see `decoder_only`). If `decoder_layers` is 0, the model is only an encoder.
+    language model without cross-attention (see `decoder_only`). If `decoder_layers` is 0, the model is encoder-only.
 
     The defaults are the paper's base model, except for the placement of the layer norms: "pre" trains without a long
     warm-up (Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture").
@@ -53,22 +53,22 @@ class TransformerConfig:
         activation: activation function of the feed-forward network.
         norm: "post", as in the paper: x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
         positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines before all
-            cosines; "sinusoidal_fairseq" is the same with fairseq's frequencies, starting at position 2. "learned" has
+            cosines; "sinusoidal_fairseq" does so with fairseq's frequencies, starting at position 2. "learned" has
             one vector for each of `max_positions`; "rotary" rotates the queries and keys in self-attention (Su et al.
             2021); "alibi" subtracts from each score a penalty that grows with distance (Press et al. 2022); "none" adds
             no positional encoding.
         max_positions: number of learned positions; the other encodings have no limit.
         tied_embeddings: "target": the output layer shares the target embedding's weights; "all": the source embedding
-            shares them too (section 3.4), which needs a joint vocabulary. "none": nothing is shared.
+            also shares these weights (section 3.4), which needs a joint vocabulary; "none": nothing is shared.
         scale_embedding: whether to multiply embeddings by sqrt(D) (section 3.4).
         output_bias: whether the output layer has a bias.
         embedding_norm: whether to normalise the sum of embeddings and positions, as BART does.
-        generation: Hugging Face generation settings of an imported model, for which beam search ends and ranks
+        generation: Hugging Face generation settings of an imported model; with them, beam search ends and ranks
             hypotheses as `generate` does. None for a model trained by this project.
         unapplied: generation settings of an imported model that are not supported, such as "num_beams 6".
-        attention: what a position in a language model may look at. "full": all positions up to itself; "local": those
-            of them in its own block; "compressed": keys and values that a convolution merges from several positions
-            (Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
+        attention: what a position in a language model may look at. "full": all positions up to itself; "local":
+            the positions up to itself in its own block; "compressed": keys and values that a convolution merges from
+            several positions (Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
         block: number of positions in a block of local attention.
         stride: number of positions that compressed attention merges into one key, and the convolution's kernel width.
 
@@ -148,7 +148,7 @@ class TransformerConfig:
 
     @classmethod
     def from_json(cls, text: str) -> TransformerConfig:
-        """Parse a configuration from JSON written by `to_json`, or by older versions for language models.
+        """Parse a configuration from JSON, as written by `to_json` or, for old language models, by an older version.
 
         Raises:
             ValueError: the text is not a JSON object, or has an unknown, missing or invalid field.
@@ -189,7 +189,7 @@ class TransformerConfig:
             or not all(isinstance(each, str) and len(each) <= MAX_CHARACTERS for each in self.unapplied)
         ):
             raise ValueError(
-                f"unapplied must be at most {MAX_CHARACTERS} texts of at most {MAX_CHARACTERS} characters each, not "
+                f"unapplied must be at most {MAX_CHARACTERS} strings of at most {MAX_CHARACTERS} characters each, not "
                 f"{self.unapplied!r:.60}"
             )
 
@@ -211,7 +211,7 @@ class TransformerConfig:
                 "key"
             )
         if self.attention != "full" and self.encoder_layers:
-            raise ValueError(f"attention={self.attention!r} needs encoder_layers 0, not {self.encoder_layers}")
+            raise ValueError(f"attention={self.attention!r} needs encoder_layers=0, not {self.encoder_layers}")
 
 
 # Fields of config.json in old language models, which had their own configuration class.

@@ -13,16 +13,16 @@ class Generation:
             already read or written.
         no_repeat_ngram_size: length of token sequences that must not occur twice; 0 allows every repetition.
         min_length: number of tokens, including the start symbol, before the end symbol is allowed.
-        min_new_tokens: number of tokens, without the start symbol, before the end symbol is allowed.
+        min_new_tokens: number of tokens, not counting the start symbol, before the end symbol is allowed.
         max_length: maximum number of tokens, including the start symbol; None for no limit.
-        max_new_tokens: maximum number of tokens, without the start symbol; has priority over `max_length`.
+        max_new_tokens: maximum number of tokens, not counting the start symbol; has priority over `max_length`.
         suppress_tokens: token ids that are never written.
         begin_suppress_tokens: ids that must not be the first token, or the first one after forced tokens.
         bad_words_ids: token sequences that are never written.
         forced_eos_token_id: id of the token to write when a text reaches the maximum length.
-        early_stopping: when beam search ends. True: once there are as many finished hypotheses as beams. False: once
-            the best live hypothesis also scores no higher than the worst of them. "never": once it would score no
-            higher even at the maximum length.
+        early_stopping: when beam search ends. True: once as many hypotheses are finished as there are beams. False:
+            once, in addition, the best live hypothesis scores no higher than the worst finished one. "never": once, in
+            addition, it would score no higher than the worst finished one even at the maximum length.
         renormalize_logits: whether probabilities are normalised to sum to 1 after the other settings are applied.
     """
 
@@ -43,12 +43,14 @@ class Generation:
         counts = (self.no_repeat_ngram_size, self.min_length, self.min_new_tokens)
         ids = [*self.suppress_tokens, *self.begin_suppress_tokens, self.forced_eos_token_id or 0]
         ids += [number for word in self.bad_words_ids for number in word]
-        if not self.repetition_penalty > 0 or min(*counts, *ids) < 0:
-            raise ValueError("a generate() setting is negative, or repetition_penalty is not above 0")
-        if self.limit is not None and self.limit < 1 or not all(self.bad_words_ids):
-            raise ValueError(
-                "max_length or max_new_tokens leaves no token to write, or a sequence of bad_words_ids is empty"
-            )
+        if not self.repetition_penalty > 0:
+            raise ValueError(f"repetition_penalty must be above 0, not {self.repetition_penalty}")
+        if min(*counts, *ids) < 0:
+            raise ValueError(f"numbers of tokens and token ids must be at least 0, not {min(*counts, *ids)}")
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"max_length or max_new_tokens must allow at least 1 new token, not {self.limit}")
+        if not all(self.bad_words_ids):
+            raise ValueError("a token sequence in bad_words_ids is empty")
 
     @property
     def limit(self) -> int | None:

@@ -140,7 +140,7 @@ def test_answers_match_the_local_model_even_if_one_of_two_replicas_dies(python_w
     # Apart from Ray's message about the shutdown, the log contains only the server's own line.
     said = log.read_text(encoding="utf-8").splitlines()
     assert [line for line in said if "graceful_shutdown" not in line] == [
-        f"The model's server listens at {address}; press Ctrl-C to stop it."
+        f"The model server is listening on {address}; press Ctrl-C to stop it."
     ]
 
 

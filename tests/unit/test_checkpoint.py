@@ -49,5 +49,5 @@ def test_vocabulary_of_another_model_is_reported(folder):
 def test_weights_with_the_wrong_shape_are_reported(folder, small_config):
     config = TransformerConfig.from_json(small_config.to_json().replace('"d_ff": 48', '"d_ff": 64'))
     (folder / "config.json").write_text(config.to_json())
-    with pytest.raises(CheckpointError, match="feed_forward.* should be .*64"):
+    with pytest.raises(CheckpointError, match="feed_forward.* should have .*64"):
         load_checkpoint(folder)

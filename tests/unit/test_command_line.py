@@ -77,7 +77,7 @@ def test_translate_command_patches_positions(model_folder, small_translator, run
     trace, expected = Trace.from_json(done.stdout), small_translator.trace("A dog.", "Ein Hund.", interventions=changed)
     assert trace.interventions == changed
     np.testing.assert_allclose(trace.log_probs, expected.log_probs, atol=1e-6)
-    assert run_main(main, *arguments, *patches).stderr.startswith("error: --patch and --other need each other")
+    assert run_main(main, *arguments, *patches).stderr.startswith("error: --patch and --other must be used together")
 
 
 @pytest.fixture

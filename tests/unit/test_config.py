@@ -47,8 +47,8 @@ def test_head_width_is_the_model_width_divided_by_the_number_of_heads():
         ({"d_model": 10, "heads": 4}, "10 is not a multiple of 4"),
         ({"d_model": 9, "heads": 3}, "even d_model, not 9"),
         ({"heads": 0}, "heads .* not 0"),
-        ({"unapplied": "num_beams 6"}, "unapplied must be at most 200 texts"),
-        ({"unapplied": ("x" * 201,)}, "texts of at most 200 characters each"),
+        ({"unapplied": "num_beams 6"}, "unapplied must be at most 200 strings"),
+        ({"unapplied": ("x" * 201,)}, "strings of at most 200 characters each"),
         ({"d_ff": 2.5}, "d_ff .* not 2.5"),
         ({"encoder_layers": True}, "encoder_layers .* not True"),
         ({"dropout": 1.0}, "dropout .* not 1.0"),
@@ -88,7 +88,7 @@ def test_invalid_config_file_is_rejected(text, message):
         ({"target_vocabulary": 0}, "decoder_layers is 1, and target_vocabulary is 0"),
         ({"encoder_layers": 0, "decoder_layers": 0}, "encoder_layers and decoder_layers are both 0"),
         ({"decoder_layers": 0, "target_vocabulary": 0, "tied_embeddings": "target"}, "needs a decoder"),
-        ({"attention": "local"}, "attention='local' needs encoder_layers 0, not 2"),
+        ({"attention": "local"}, "attention='local' needs encoder_layers=0, not 2"),
     ],
 )
 def test_config_rejects_fields_of_a_missing_stack(change, message):

@@ -236,7 +236,7 @@ def test_text_at_the_token_limit_is_read_and_a_longer_text_is_rejected(small_tra
     text = "1" * (MAX_TOKENS - 1)
     assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_TOKENS, "a space mark and a token a digit"
     assert len(small_translator.trace(text).source_tokens) == MAX_TOKENS + 1
-    with pytest.raises(TextError, match=f"{MAX_TOKENS + 1} tokens; the limit is {MAX_TOKENS}"):
+    with pytest.raises(TextError, match=f"{MAX_TOKENS + 1} tokens, but the limit is {MAX_TOKENS}"):
         small_translator.trace(text + "1")
     with pytest.raises(TextError, match="23,000 characters"):
         small_translator.trace("x" * 23_000)

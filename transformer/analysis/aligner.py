@@ -36,6 +36,12 @@ class Aligner:
     agreement: float
     tokens: int
 
+    def __str__(self) -> str:
+        heads = " and ".join(str(head + 1) for head in self.heads)
+        reads = "reads" if self.step == "read" else "predicts"
+        which = f"layer {self.layer + 1}, {'head' if len(self.heads) == 1 else 'heads'} {heads}"
+        return f"cross-attention {which}, at the step that {reads} the target token"
+
 
 def find_aligner(metrics: HeadMetrics) -> Aligner | None:
     """Choose a model's alignment heads from cross-attention metrics averaged over many sentences.

@@ -27,8 +27,8 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 # Allowed data types for weights, by their safetensors names.
 FLOAT_TYPES = frozenset({"F16", "BF16", "F32"})
-# The current name of each module whose name is different in old language-model files. Language models used to have a
-# class of their own.
+# Module names in old language-model files, mapped to the current names. The old names are those of a separate class for
+# language models.
 OLD_MODULE_NAMES = {
     "embedding": "target_embedding",
     "positions": "target_positions",
@@ -147,13 +147,16 @@ def read_step(path: Path, advice: str) -> dict[str, Tensor]:
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: the file is damaged, its name is not that of a checkpoint, or its weights are those of another step.
+        ValueError: the file is damaged, is not named like a checkpoint, or contains the weights of another step.
     """
     sealed = read_sealed(path, {"step"}, advice)
     name = STEP_WEIGHTS.fullmatch(path.name)
-    if name is None or sealed.notes != {"step": int(name[1])}:
-        step = f"step {int(name[1])}" if name else "any step"
-        raise ValueError(f"the file {path} does not contain the weights of {step}: {advice}")
+    if name is None:
+        raise ValueError(
+            f"the file {path} is not named like a checkpoint, such as weights-0001000.safetensors: {advice}"
+        )
+    if sealed.notes != {"step": int(name[1])}:
+        raise ValueError(f"the file {path} does not contain the weights of step {int(name[1])}: {advice}")
     return {current_name(name): tensor for name, tensor in sealed.tensors.items()}
 
 
@@ -266,10 +269,11 @@ def _check_shapes(
     names = {*expected, *actual} if complete else {*expected}
     wrong = sorted(name for name in names if expected.get(name) != actual.get(name))
     if wrong:
-        raise CheckpointError(
-            f"The weights in {folder} do not fit {CONFIG}: {wrong[0]} should be {expected.get(wrong[0], 'absent')}, "
-            f"but is {actual.get(wrong[0], 'absent')}. {REPAIR_ADVICE}"
-        )
+        name = wrong[0]
+        fault = f"should have shape {expected.get(name)}, but has {actual.get(name)}"
+        if name not in expected or name not in actual:
+            fault = "is missing" if name in expected else "is unknown"
+        raise CheckpointError(f"The weights in {folder} do not fit {CONFIG}: {name} {fault}. {REPAIR_ADVICE}")
 
 
 def _check_finite(weights: Mapping[str, Tensor] | None, path: Path) -> None:

@@ -16,7 +16,7 @@ CURVE = "learning_curve.csv"
 # In a training run's folder, a checkpoint's file name contains the step number, with at least seven digits.
 STEP_WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 RUN_MODEL = "model"
-REPAIR_ADVICE = "Fetch the model folder again, or make one with `python -m transformer.training`."
+REPAIR_ADVICE = "Fetch the model folder again, or train a new model with `python -m transformer.training`."
 
 
 def files_of_model(path: Path) -> Path:

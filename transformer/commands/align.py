@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transformer.analysis.aligned_pair import UNITS, AlignedPair
 from transformer.analysis.aligner import STEPS, Aligner
-from transformer.commands.terminal import errors_without_traceback
+from transformer.commands.terminal import PAIRS_HELP, errors_without_traceback
 from transformer.commands.translate import in_language
 from transformer.errors import AtlasError
 from transformer.measurements.alignments import GoldAlignments, align_all, aligner_of, dictionary
@@ -26,9 +26,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         description="Align the words in sentence pairs, using the cross-attention heads that align best. Each "
         "target word is linked to one source word.",
     )
-    parser.add_argument(
-        "pairs", type=Path, help="file: source, tab, target (plain or .gz); with --own, the source is enough"
-    )
+    parser.add_argument("pairs", type=Path, help=f"{PAIRS_HELP}; with --own, the target may be left out")
     parser.add_argument(
         "--format",
         choices=FORMATS,
@@ -49,28 +47,28 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--gold",
         type=Path,
         metavar="FILE",
-        help="file of reference links, against which to measure the alignment error rate (AER); either a line per "
-        "pair, such as 0-0 1?2 (? or p: possible), or a line per link, such as 1 3 2 P (pair, source word, target "
-        "word, S: sure or P: possible)",
+        help="file of reference links, for measuring the alignment error rate (AER); either one line per sentence "
+        "pair, such as 0-0 1?2 (? or p marks a possible link), or one line per link, such as 1 3 2 P (numbers of the "
+        "pair, source word and target word; S for sure or P for possible)",
     )
     parser.add_argument(
         "--gold-first",
         type=int,
         choices=(0, 1),
         default=0,
-        help="index of the first word in a --gold file with a line per pair (%(default)s)",
+        help="index of a sentence's first word in a --gold file with one line per sentence pair (%(default)s)",
     )
     parser.add_argument(
         "--heads",
         nargs="+",
         metavar="cross.LAYER.HEAD",
-        help="align with these heads, which must be in the same layer; layers and heads count from 1",
+        help="align with these heads, which must be in the same layer; layers and heads are numbered from 1",
     )
     parser.add_argument(
         "--step",
         choices=STEPS,
         help="with --heads: decoding step whose attention aligns a target token; predicted: the step that predicts the "
-        "token; read: the step that reads the token (read)",
+        "token; read: the step that reads the token (default: read)",
     )
     parser.add_argument("--language", metavar="CODE", help="target language, such as fra, for a multilingual model")
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
@@ -134,7 +132,7 @@ FORMATS: dict[str, Callable[[Iterable[AlignedPair | None]], None]] = {
 def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas align") -> None:
     options = parser(prog).parse_args(arguments)
     if options.own and options.gold:
-        raise ValueError("the links in --gold refer to the translations in the file: leave out --own")
+        raise ValueError("the links in --gold refer to the translations in the file of sentence pairs: leave out --own")
     if options.step and not options.heads:
         raise ValueError("--step needs --heads: without --heads, the command chooses both the heads and the step")
     check_corpus(options.pairs)
@@ -151,8 +149,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
         aligner = chosen_aligner(options.heads, options.step, translator)
     else:
         aligner = aligner_of(translator, (source for source, _ in rows() if source.strip()))
-    heads = " and ".join(str(head + 1) for head in aligner.heads)
-    print(f"aligned by cross layer {aligner.layer + 1} head {heads}, step: {aligner.step}", file=sys.stderr)
+    print(f"aligned with {aligner}", file=sys.stderr)
     errors: dict[int, AtlasError] = {}
 
     def aligned() -> Iterator[AlignedPair | None]:

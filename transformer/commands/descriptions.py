@@ -15,18 +15,17 @@ from transformer.text.languages import Languages
 
 
 def describe_heads(statistics: Statistics) -> str:
-    """List the heads that have names, and the heads that align words."""
+    """List the heads that meet a rule, such as "previous token", and the heads that align words."""
     lines = [f"{statistics.sentences} sentences"]
     for kind, metrics in statistics.heads.items():
         for layer, heads in enumerate(head_names(metrics), start=1):
             for head, names in enumerate(heads, start=1):
                 lines += [f"{kind} layer {layer} head {head}: {', '.join(names)}"] if names else []
     if aligner := statistics.aligner:
-        heads = " and ".join(str(head + 1) for head in aligner.heads)
         lines.append(
-            f"words are aligned by cross layer {aligner.layer + 1} head {heads}, at the step where the target token is "
-            f"{aligner.step}: for {100 * aligner.agreement:.0f} % of {aligner.tokens} tokens, the first of these heads "
-            "gives the same link as the mean of all cross-attention heads"
+            f"words are aligned with {aligner}: for {100 * aligner.agreement:.0f} % of "
+            f"{aligner.tokens} tokens, the first of these heads gives the same link as the mean of all cross-attention "
+            "heads"
         )
     return "\n".join(lines)
 
@@ -38,9 +37,9 @@ def describe_gallery(gallery: Gallery, languages: Languages) -> str:
             f"{gallery.sentences} sentences",
             *(
                 f"{TASK[exhibit.task].title_and_meaning(languages)[0]}: {exhibit.kind} layer {exhibit.layer + 1} head "
-                f"{exhibit.head + 1}, {exhibit.share:.0%} (all heads: {exhibit.everyone:.0%}; explained by a general "
-                f"rule: {exhibit.explained:.0%}; {exhibit.rows} rows of {exhibit.sentences} sentences)"
-                f"{'' if exhibit.passes else ': not found'}"
+                f"{exhibit.head + 1}, {exhibit.share:.0%} of its attention in {exhibit.rows} rows of "
+                f"{exhibit.sentences} sentences (mean of all heads: {exhibit.everyone:.0%}; general rules explain "
+                f"{exhibit.explained:.0%}){'' if exhibit.passes else '; too little for an exhibit'}"
                 for exhibit in gallery.exhibits
             ),
         ]
@@ -59,7 +58,7 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
         [
             f"{statistics.sentences} sentences, mode {statistics.mode}",
             *(f"{name}: {change:+.3f} nats per sentence" for change, name in sorted(changes)[:5]),
-            f"rank correlation with the estimate from the gradient: {_interval(statistics.agreement)}",
+            f"rank correlation with the gradient-based estimate: {_interval(statistics.agreement)}",
         ]
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
-from transformer.commands.terminal import errors_without_traceback
+from transformer.commands.terminal import PAIRS_HELP, errors_without_traceback
 from transformer.files.atomic_writes import check_output, write_text
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.language_modelling.continuation import continue_text
@@ -21,8 +21,8 @@ from transformer.values.decoding_settings import METHODS, DecodingSettings
 DEFAULTS = DecodingSettings()
 # Number of heads to print for each score, starting with the best.
 PRINTED_HEADS = 3
-# Highest value of --limit. Models without learned positions have no limit of their own, and this many tokens already
-# take minutes.
+# Highest value of --limit. Models without learned positions have no limit of their own, but generating this many
+# tokens takes minutes.
 MAX_LIMIT = 65_536
 
 
@@ -36,7 +36,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
     command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size (%(default)s)")
     for name, kind, what in (
-        ("temperature", float, "a value below 1 sharpens the distribution, a value above 1 flattens it"),
+        ("temperature", float, "a value below 1 sharpens the distribution; a value above 1 flattens it"),
         ("top-k", int, "number of most likely tokens to choose from; 0 for all"),
         ("top-p", float, "choose from the fewest tokens whose probabilities add up to at least this"),
         ("seed", int, "random seed"),
@@ -44,20 +44,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
         default = getattr(DEFAULTS, name.replace("-", "_"))
         command.add_argument(f"--{name}", type=kind, default=default, help=f"sampling: {what} (%(default)s)")
     command.add_argument(
-        "--limit", type=int, default=40, metavar="N", help="maximum number of tokens to write (%(default)s)"
+        "--limit", type=int, default=40, metavar="N", help="maximum number of tokens to generate (%(default)s)"
     )
 
     command = commands.add_parser("score", help="print the log-probability of texts, in total and token by token")
     command.add_argument("texts", nargs="+", metavar="TEXT", help="a text of at least one character")
 
     command = commands.add_parser("evaluate", help="measure perplexity and bits per byte on held-out texts")
-    command.add_argument(
-        "--data",
-        type=Path,
-        nargs="+",
-        required=True,
-        help="files: source, tab, target (plain or .gz); only the sources are used",
-    )
+    command.add_argument("--data", type=Path, nargs="+", required=True, help=f"{PAIRS_HELP}; only the sources are used")
     command.add_argument(
         "--baseline",
         type=Path,
@@ -71,7 +65,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command = commands.add_parser(
         "heads",
         help="find the heads that look at the previous token, continue a pattern, or look at an earlier occurrence of "
-        "the token",
+        "the current token",
     )
     command.add_argument("--output", type=Path, metavar="FILE", help="also write all scores to this file, as JSON")
 

@@ -64,7 +64,7 @@ def check(options: argparse.Namespace) -> None:
         broken = broken_claims(lesson, runs) or values_not_in_figures(lesson, runs)
         wrong += [f"{path.name}: {one}" for one in broken]
         if not broken:
-            print(f"{path.name}: {len(lesson.steps)} steps, every claim holds and is shown")
+            print(f"{path.name}: {len(lesson.steps)} steps; every claim holds, and every value appears in its figure")
     if wrong:
         raise AtlasError("\n".join(wrong))
 

@@ -18,7 +18,7 @@ from transformer.commands.descriptions import (
     describe_paths,
 )
 from transformer.commands.progress import ProgressReport, resumable
-from transformer.commands.terminal import errors_without_traceback
+from transformer.commands.terminal import PAIRS_HELP, errors_without_traceback
 from transformer.files.atomic_writes import atomic_file, check_output, write_text
 from transformer.files.paths import ASSETS
 from transformer.files.records import Record
@@ -70,9 +70,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         default=DEFAULT_DRAWS,
         metavar="N",
-        help="number of other sentences whose head outputs --mode resample uses (%(default)s)",
+        help="with --mode resample: number of other sentences from which to take head outputs (%(default)s)",
     )
-    importance.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (%(default)s)")
+    importance.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="with --mode resample: random seed (%(default)s)"
+    )
     effects = commands.add_parser(
         "effects",
         help="measure where each head looks in each sentence, and how it affects the logits and the translation",
@@ -81,7 +83,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--output", type=Path, required=True, metavar="FILE.npz", help="write the numbers to this file"
     )
     removal = commands.add_parser("removal", help="compute BLEU and chrF as heads are removed, least important first")
-    removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (plain or .gz)")
+    removal.add_argument("--data", type=Path, required=True, help=PAIRS_HELP)
     removal.add_argument(
         "--importance", type=Path, required=True, metavar="FILE.json", help="file written by `importance`"
     )
@@ -96,7 +98,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     agreement = commands.add_parser(
         "agreement", help="compare how attribution methods rank the source words, for one translated word per sentence"
     )
-    paths = commands.add_parser("paths", help="compare the effects of cutting paths with a graph's predictions")
+    paths = commands.add_parser(
+        "paths", help="compare the effects of cutting edges with attribution graphs' predictions"
+    )
     for command in (measure, match, gallery, means, importance, effects, agreement, paths):
         command.add_argument(
             "--sentences",
@@ -189,7 +193,7 @@ def means(options: argparse.Namespace) -> None:
     sentences, translator = read_sentences(options.sentences), model_of(options)
     traces = (translator.trace(sentence, details=True) for sentence in sentences)
     HeadMeans.over(traces, translator.version, sentences_digest(sentences)).save(options.model)
-    print(f"mean outputs over {len(sentences)} sentences: {options.model / FILE}")
+    print(f"wrote the heads' mean outputs over {len(sentences)} sentences to {options.model / FILE}")
 
 
 def importance(options: argparse.Namespace) -> None:
@@ -211,7 +215,7 @@ def effects(options: argparse.Namespace) -> None:
     with atomic_file(options.output) as new, new.open("wb") as file:
         record.to_npz(file)
     state.unlink(missing_ok=True)
-    print(f"effects of every head on {len(record.texts)} sentences: {options.output}")
+    print(f"wrote the effects of every head on {len(record.texts)} sentences to {options.output}")
 
 
 def survey(options: argparse.Namespace) -> None:
@@ -224,18 +228,21 @@ def survey(options: argparse.Namespace) -> None:
 
 def removal(options: argparse.Namespace) -> None:
     if options.pairs < 1 or options.every < 1:
-        raise ValueError("--pairs and --every must be at least 1")
+        raise ValueError(f"--pairs and --every must be at least 1, not {options.pairs} and {options.every}")
     pairs = read_pairs(options.data)[: options.pairs]
     try:
         statistics = ImportanceStatistics.from_json(options.importance.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or error
         raise ValueError(
-            f"{options.importance} is not a file of head importance ({reason}): write one with `importance --output`"
+            f"cannot read head importance from {options.importance} ({reason}): write it with `importance --output`"
         ) from error
     translator = model_of(options)
     if statistics.model != translator.version:
-        raise ValueError(f"{options.importance} was measured on another model: run `importance` on this one")
+        raise ValueError(
+            f"the head importance in {options.importance} was measured on another model: run `importance` with "
+            f"--model {options.model}"
+        )
     orders = {
         name: least_important_first(translator.config, {kind: each.mean for kind, each in estimates.items()})
         for name, estimates in (("measured", statistics.measured), ("gradient", statistics.estimated))

@@ -33,8 +33,8 @@ class ProgressReport:
         if len(self._firsts) < self._processes:
             self._firsts.append((now, read))
             return
-        # Processes that start together also report together. Between the report in `_firsts[0]` and this one, every
-        # process has reported the same number of times.
+        # Processes that start together also report together. Every process has therefore reported equally often between
+        # the report in `_firsts[0]` and this one.
         began, first = self._firsts[0]
         self._firsts.rotate(-1)
         if now - self._said > self.EVERY:
@@ -56,5 +56,7 @@ def resumable(state: Path, part: int) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if not state.exists():
-            sys.exit(f"stopped; results of fewer than {part} sentences are not saved, so the same command starts over")
-        sys.exit(f"stopped; {state} contains the results so far, and the same command continues from there")
+            sys.exit(
+                f"stopped; results are saved only after {part} sentences: run the same command again to start over"
+            )
+        sys.exit(f"stopped; the results so far are in {state}: run the same command again to continue")

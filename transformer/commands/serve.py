@@ -46,10 +46,10 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     if options.replicas < 1:
         sys.exit(f"error: --replicas must be at least 1, not {options.replicas}")
     if (copies := max(options.replicas, options.most)) > MAX_REPLICAS:
-        sys.exit(f"error: {copies:,} copies of the model: the limit is {MAX_REPLICAS:,}")
+        sys.exit(f"error: --replicas and --most must be at most {MAX_REPLICAS:,}, not {copies:,}")
     if not 1 <= options.port <= MAX_PORT:
         sys.exit(f"error: --port must be at least 1 and at most {MAX_PORT}, not {options.port}")
-    # Like this check, Ray resolves host names to IPv4 addresses only.
+    # Ray resolves host names only to IPv4 addresses, so this check does, too.
     ipv6 = ":" in options.host
     place = f"{f'[{options.host}]' if ipv6 else options.host}:{options.port}"
     with socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET) as probe:
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
             options.host,
             options.port,
         )
-        print(f"The model's server listens at http://{place}; press Ctrl-C to stop it.", flush=True)
+        print(f"The model server is listening on http://{place}; press Ctrl-C to stop it.", flush=True)
         threading.Event().wait()
     except KeyboardInterrupt:
         pass

@@ -87,7 +87,7 @@ def report(run: TaskRun) -> None:
     task, last = task_named(run.config.task), run.snapshots[-1]
     print(
         f"{task.title}: {run.step:,} steps in {run.seconds:.1f} s, {last.exact_match:.1%} of {task.held_out:,} "
-        "held-out items are right"
+        "held-out items answered correctly"
     )
     print(*(event.text for event in events(run)), sep="\n")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from transformer.commands.terminal import errors_without_traceback
+from transformer.commands.terminal import PAIRS_HELP, errors_without_traceback
 from transformer.measurements.attention_comparison import compare_attentions
 from transformer.model.fast.malloc import keep_freed_memory
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
@@ -110,12 +110,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
         nargs="+",
         required=True,
         metavar="DIR",
-        help="folders of translation models, each of which continued the training of the one before",
+        help="folders of translation models, each trained further from the previous one",
     )
     command.add_argument("--output", type=Path, required=True, metavar="DIR", help="model folder to write")
 
     command = commands.add_parser(
-        "synthesise", help="translate sentences with a model, to train another model on the pairs"
+        "synthesise", help="translate sentences with a model, and write sentence pairs for training another model"
     )
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (plain or .gz)")
@@ -131,7 +131,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser("evaluate", help="measure a model's BLEU and chrF on held-out pairs")
     command.add_argument("--model", type=Path, required=True, help="model folder")
-    command.add_argument("--data", type=Path, required=True, help="file: source, tab, target (plain or .gz)")
+    command.add_argument("--data", type=Path, required=True, help=PAIRS_HELP)
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
     command.add_argument(
@@ -146,23 +146,19 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=Path,
         required=True,
         metavar="FILE",
-        help="file with one sentence per line; after a tab, text that the translation should contain",
+        help="file with one sentence per line, optionally followed by a tab and text that should be in the translation",
     )
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
 
     command = commands.add_parser(
-        "vocabulary", help="count the words of a text that are one token in a model's vocabulary"
+        "vocabulary", help="count how many words of a text are a single token in a model's vocabulary"
     )
     command.add_argument("--model", type=Path, required=True, help="model folder")
-    command.add_argument(
-        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (plain or .gz)"
-    )
+    command.add_argument("--data", type=Path, nargs="+", required=True, help=PAIRS_HELP)
 
     command = commands.add_parser("overlap", help="count the held-out sentences that are in the training data")
-    command.add_argument(
-        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (plain or .gz)"
-    )
+    command.add_argument("--data", type=Path, nargs="+", required=True, help=PAIRS_HELP)
     command.add_argument("--held-out", type=Path, required=True, help="file of held-out pairs")
     return parser
 
@@ -170,9 +166,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 def _add_data(command: argparse.ArgumentParser) -> None:
     """Add the options shared by `prepare` and `prepare-language-model`."""
     command.add_argument("--run", type=Path, required=True, help="folder of the run; created if missing")
-    command.add_argument(
-        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (plain or .gz)"
-    )
+    command.add_argument("--data", type=Path, nargs="+", required=True, help=PAIRS_HELP)
     command.add_argument("--validation", type=Path, required=True, help="file of pairs for the validation loss")
     command.add_argument(
         "--held-out",
@@ -201,13 +195,13 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
             try:
                 training.train()
             except KeyboardInterrupt:
-                sys.exit("interrupted: the same command continues from the last checkpoint")
+                sys.exit("interrupted: run the same command again to continue from the last checkpoint")
     elif command == "compare-attention":
         keep_freed_memory()
         compare_attentions(options.pop("run"), options.pop("output"), **options)
     elif command == "average":
         average_models(options["models"], options["output"])
-        print(f"{options['output']}: the mean of {len(options['models'])} models")
+        print(f"wrote the mean of {len(options['models'])} models to {options['output']}")
     elif command == "synthesise":
         synthesise(options.pop("model"), **options)
     elif command == "evaluate":

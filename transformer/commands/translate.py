@@ -36,7 +36,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="KIND.LAYER.HEAD",
-        help="switch off a head; layers and heads count from 1, as in cross.1.8; repeat the option for more heads",
+        help="switch off a head, such as cross.1.8; layers and heads are numbered from 1; repeat the option for more "
+        "heads",
     )
     translate.add_argument(
         "--mode",
@@ -51,19 +52,19 @@ def parser(prog: str) -> argparse.ArgumentParser:
         metavar="N",
         help=f"number of other sentences to try with --mode resample ({DEFAULT_DRAWS})",
     )
-    translate.add_argument("--seed", type=int, metavar="N", help="seed of the draws (0)")
+    translate.add_argument("--seed", type=int, metavar="N", help="with --mode resample: random seed (0)")
     translate.add_argument(
         "--patch",
         action="append",
         default=[],
         metavar="SITE.LAYER.HEAD~POSITION",
-        help="copy the activation at this place from the run on --other, as in cross.outputs.4.8~10 or "
-        "encoder.residual.3~7; layers, heads and positions count from 1; repeat the option for more places",
+        help="copy this activation from the run on --other, such as cross.outputs.4.8~10 or encoder.residual.3~7; "
+        "layers, heads and positions are numbered from 1; repeat the option for more activations",
     )
     translate.add_argument(
         "--other",
         metavar="TEXT",
-        help="sentence to copy activations from; the model reads it with the same translation",
+        help="sentence to copy activations from; the model reads it with the translation of the main sentence",
     )
     translate.add_argument("--trace", type=Path, metavar="FILE.npz", help="write all attention weights to this file")
     translate.add_argument(
@@ -144,7 +145,9 @@ def patched(translator: Translator, text: str, options: argparse.Namespace) -> I
         InterventionError: only one of --patch and --other is given.
     """
     if not (options.patch and options.other):
-        raise InterventionError("--patch and --other need each other: give a place and another sentence.")
+        raise InterventionError(
+            "--patch and --other must be used together: give an activation and the sentence to copy it from."
+        )
     read = translator.trace(text, options.target).predicted_tokens
     other = translator.trace(options.other, [token.id for token in read])
     return patch_interventions(dict(map(parse_patch, options.patch)), other)
@@ -154,14 +157,14 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
     """Print each draw's translation, and how the draws change the log-probability of a reference translation.
 
     Returns:
-        Trace of the first draw, reading the given translation or, without one, the draw's own translation.
+        Trace of the first draw, for the given translation or, if none is given, for the draw's own translation.
 
     Raises:
         InterventionError: no head is resampled, or there are fewer than two draws.
     """
     draws = DEFAULT_DRAWS if options.draws is None else options.draws
     if not options.off or draws < 2:
-        raise InterventionError("--mode resample needs a head to replace, with --off, and at least 2 draws.")
+        raise InterventionError("--mode resample needs at least one head (--off) and at least 2 draws (--draws).")
     effect = effect_of(translator, text, interventions, options.target, details=options.details, draws=draws)
     trace = effect.free if options.target is None else effect.after
     change = mean_over_draws(effect.scores.change)
@@ -216,7 +219,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     text = options.text if options.language is None else in_language(translator, options.text, options.language)
     if options.mode != "resample" and (options.draws is not None or options.seed is not None):
         raise InterventionError(
-            "--draws and --seed have no effect in this mode: leave them out, or use --mode resample."
+            f"--draws and --seed have no effect with --mode {options.mode}: leave them out, or use --mode resample."
         )
     interventions = Interventions({parse_head(name): 0.0 for name in options.off}, options.mode, seed=options.seed or 0)
     if options.patch or options.other:

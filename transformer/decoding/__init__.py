@@ -1,1 +1,1 @@
-"""Decoding methods: greedy decoding, beam search and sampling. Each generates steps and uses a key-value cache."""
+"""Decoding methods: greedy decoding, beam search and sampling. Each yields its steps and uses a key-value cache."""

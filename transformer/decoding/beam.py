@@ -61,15 +61,15 @@ def beam_search(
     """Search for the best translations of B sentences in one batch.
 
     At each step, a sentence's `beam_size` best expansions without the end symbol stay live. An expansion with the end
-    symbol ends its hypothesis if the expansion is among the `beam_size` best of all the sentence's expansions. It does
-    not take the place of a live expansion. Expansions of one step have equal lengths, so the length penalty affects
-    only comparisons between hypotheses that end at different steps.
+    symbol ends its hypothesis if the expansion is among the `beam_size` best of all the sentence's expansions. Ended
+    hypotheses do not count among the `beam_size` live ones. Expansions of one step have equal lengths, so the length
+    penalty affects only comparisons between hypotheses that end at different steps.
 
     The search for a sentence stops after `limit` steps, or earlier in either of two cases:
 
     - No live hypothesis could overtake the best ended hypothesis, even if its remaining tokens had probability 1.
     - `beam_size` hypotheses have ended, and no live hypothesis currently scores higher than the best ended one.
-      This rule and the pruning make the search inexact: a live hypothesis might still have overtaken that one.
+      This rule and the pruning make the search inexact: a live hypothesis might still have overtaken the best one.
 
     For a model with `config.generation`, hypotheses end and are ranked as in Hugging Face's `generate`
     (`_GenerateEndRule`).
@@ -92,8 +92,8 @@ def beam_search(
     if generation is not None:
         ending_rule = _GenerateEndRule(batch_size, beam_size, limit, length_penalty, generation.early_stopping)
     read = cache.first_read(symbols.start)
-    # Sentence index and score of each live hypothesis. These small arrays stay on the CPU, the scores in float64;
-    # see `Step.score`.
+    # Sentence index and score of each live hypothesis. These small arrays stay on the CPU. The scores are float64; see
+    # `Step.score`.
     sentence = np.arange(batch_size)
     score = np.zeros(batch_size)
     for number in range(limit):

@@ -121,8 +121,8 @@ class AppliedConstraints:
             logits, step: as in `exclude_`.
             choose: function that returns a choice, given the constrained logits.
             tokens: function that returns the ids in a choice.
-            again: function that corrects a choice that could break a character, given logits that also exclude the
-                tokens that would break one. If None, `choose` is called again.
+            again: function that corrects a choice that might break a character. It receives logits that also exclude
+                all tokens that would break a character. If None, `choose` is called again.
         """
         choice = choose(self.exclude_(logits, step))
         if not self._may_break(tokens(choice), step):
@@ -143,7 +143,7 @@ class AppliedConstraints:
         """
         if step < len(self._prefix):
             kept = self._ids({self._prefix[step]})
-            # Like `generate`, give a forced token log-probability 0.
+            # Like `generate`, give a forced token a log-probability of 0.
             return _keep_(logits, kept).index_fill_(-1, kept, 0.0) if self.rules else _keep_(logits, kept)
         if self.rules:
             self.rules.apply_(logits, step)
@@ -172,7 +172,7 @@ class AppliedConstraints:
     def _may_break(self, tokens: Iterable[int], step: int) -> bool:
         """Return whether any row could break a character by taking one of these tokens.
 
-        If not, all of `tokens` stay allowed when the tokens that would break a character are excluded.
+        If False, excluding the tokens that would break a character would not affect `tokens`.
         """
         return (
             bool(self._spelling)
@@ -181,7 +181,7 @@ class AppliedConstraints:
         )
 
     def _exclude_broken_characters_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """Exclude, in one row's logits, [1, V], the tokens that would break a character.
+        """Return one row's logits [1, V], with the tokens that would break a character excluded.
 
         Args:
             logits: result of `exclude_`, changed in place.
@@ -197,7 +197,7 @@ class AppliedConstraints:
     def _tokens(self, state: State, left: int) -> tuple[bool, Tensor]:
         """Return (True, ids of the only allowed tokens) or (False, ids of the disallowed tokens)."""
         following = self._spelling.following(state, self._fewest, left) - self._never
-        # If the prefix ends in the middle of a character that cannot be completed, a new character begins.
+        # Inside a character that can be completed, allow only tokens that continue it. Otherwise, a new one begins.
         if state != WHOLE and following:
             return True, self._ids(following)
         following = self._spelling.following(WHOLE, self._fewest, left)

@@ -1,11 +1,11 @@
 """Activations from other inputs, for mean ablation, resample ablation and activation patching.
 
-Mean ablation removes the information in the variation of a head's output. The mean may be an output that the head never
-produces. Resample ablation instead uses the head's output on another input (Chan et al. 2022, "Causal Scrubbing"; the
-default of ACDC, Conmy et al. 2023). In these papers, all prompts have the same length, so position i takes the output
-at position i of the other prompt. In natural sentences, positions do not correspond. Here, every position therefore
-takes the output at a random position of the other sentence, and all heads of a stack use the same positions. Averaged
-over many draws, the replacement approaches the mean in mean ablation, except that all sentences have equal weight,
+Mean ablation removes the information that a head's output carries by varying, but the mean may be an output that the
+head never produces. Resample ablation instead uses the head's output on another input (Chan et al. 2022, "Causal
+Scrubbing"; the default of ACDC, Conmy et al. 2023). In these papers, all prompts have the same length, so position i
+takes the output at position i of the other prompt. Positions in natural sentences do not correspond. Every position
+here therefore takes the output at a random position of the other sentence; all heads of a stack use the same positions.
+Averaged over many draws, the replacement approaches that of mean ablation, except that all sentences have equal weight,
 regardless of length.
 """
 
@@ -76,7 +76,7 @@ class HeadReplacements:
         return self._drawn[draw]
 
     def patches(self, interventions: Interventions) -> Patches:
-        """Return the patched places, each with its vector from a run on the other sentence without interventions."""
+        """Return the patched places, each with the activation recorded in an unmodified run on the other sentence."""
         if interventions.other is None:
             return ()
         if interventions.other not in self._records:
@@ -104,7 +104,7 @@ def drawn(
     others = [pairs[number] for number in shuffled if pairs[number][0] != tuple(source_ids)]
     if not others:
         raise InterventionError(
-            "There are no other sentences to take the heads' outputs from: measure some with "
+            "There are no other sentences whose head outputs could be used: measure head outputs with "
             "`python -m transformer.analysis means`, or choose the mode zero, mean or uniform."
         )
     pair = others[draw % len(others)]

@@ -74,7 +74,7 @@ def decode_loop(
 
 
 def _replace_broken(choose: Callable[[Tensor], Tensor], logits: Tensor, predicted: Tensor) -> Tensor:
-    """Replace the tokens, [B], that the logits, [B, V], exclude with tokens that `choose` returns."""
+    """Return the tokens [B], with those that the logits [B, V] exclude replaced by tokens that `choose` returns."""
     allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
     return predicted if allowed.all() else torch.where(allowed, predicted, choose(logits))
 

@@ -33,7 +33,7 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
         languages: the model's default languages.
 
     Raises:
-        TextError: the text names a language that the model does not support, or more than one per side.
+        TextError: the text names a language that the model does not support, or several source or target languages.
     """
     text = replace_surrogates(text)
     code, rest = split_code(text, codes)
@@ -43,7 +43,10 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
             raise TextError(f"The text names two languages, {code} and {second}: leave out one of them.")
         raise not_written(asked[1], codes, languages)
     if any(code.startswith("<<") for code in codes) and (asked := SOURCE_CODE.match(rest)):
-        raise TextError(f"The model does not read {asked[1]}, or the text names it twice: leave out {asked[1]}.")
+        second = f"<<{asked[1]}>>"
+        if second in codes:
+            raise TextError(f"The text names two source languages: leave out {second}.")
+        raise TextError(f"The model does not translate from {asked[1]}: leave out {second}.")
     return text
 
 
@@ -59,8 +62,8 @@ def not_written(code: str, codes: Collection[str], languages: Languages) -> Text
         return TextError(
             f"The model writes only {languages.target.name} and accepts no language code: leave out {code}."
         )
-    writes = ", ".join(each[2:-2] for each in codes if each.startswith(">>")) or f"{languages.target.name} only"
-    return TextError(f"The model does not write {code}: it writes {writes}.")
+    targets = ", ".join(each[2:-2] for each in codes if each.startswith(">>")) or languages.target.name
+    return TextError(f"The model does not translate into {code}, only into {targets}: change or leave out the code.")
 
 
 def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "target"]) -> tuple[Token, ...]:
@@ -71,14 +74,16 @@ def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
     """
     if len(text) > MAX_CHARACTERS:
         raise TextError(
-            f"Too long: {len(text):,} characters; the limit is {MAX_TOKENS} tokens. Shorten it to a sentence or two."
+            f"This text is too long: {len(text):,} characters, but the limit is {MAX_TOKENS} tokens. Shorten the text "
+            "to a sentence or two."
         )
     tokens = vocabulary.encode_source(text) if side == "source" else vocabulary.encode(text, end=True)
     if all(token.special for token in tokens):
         raise TextError(WANTED[side])
     if len(tokens) - 1 > MAX_TOKENS:
         raise TextError(
-            f"Too long: {len(tokens) - 1:,} tokens; the limit is {MAX_TOKENS}. Shorten it to a sentence or two."
+            f"This text is too long: {len(tokens) - 1:,} tokens, but the limit is {MAX_TOKENS}. Shorten the text to a "
+            "sentence or two."
         )
     return tokens
 

@@ -42,8 +42,8 @@ def check_model(experiment: Experiment, version: str, name: str) -> None:
     """
     if experiment.model != version:
         raise ExperimentError(
-            f"The experiment was made with the model {_model(experiment.name, experiment.model)}, but this is "
-            f"{_model(name, version)}: choose the experiment's model, or open it with --model-dir."
+            f"The experiment was made with the model {_model(experiment.name, experiment.model)}, but the "
+            f"loaded model is {_model(name, version)}: choose the experiment's model, or load it with --model-dir."
         )
 
 

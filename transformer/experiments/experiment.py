@@ -154,9 +154,7 @@ class Experiment:
                 raise ExperimentError(f"The experiment has {len(file.parts)} runs; the limit is {MAX_RUNS}.")
             parts = tuple(ClaimedRun(part.label, read_run(part.run, Run), part.claims) for part in file.parts)
         except RequestError as error:
-            raise ExperimentError(
-                f"The file is not an experiment of Attention Atlas, or is damaged ({error})."
-            ) from error
+            raise ExperimentError(f"The file is not an Attention Atlas experiment, or is damaged ({error}).") from error
         return cls(file.model, file.name, file.page, parts)
 
 
@@ -170,12 +168,12 @@ def _texts(content: bytes) -> list[bytes]:
     carried = [*dict.fromkeys(EMBEDDED.findall(content.decode("latin-1")))]
     if not carried:
         raise ExperimentError(
-            "The file contains no experiment: use a file or a figure that “Save as” saved on a page of “Ask”."
+            "The file contains no experiment: use a file or figure saved with “Save as” on an “Ask” page."
         )
     if len(carried) > MAX_EXPERIMENTS:
         raise ExperimentError(f"The file contains {len(carried)} experiments; the limit is {MAX_EXPERIMENTS}.")
-    # In a PNG, a checksum follows the text and may look like more base64. Cut it off: the length
-    # of valid base64 is a multiple of four.
+    # In a PNG, a checksum follows the text and may look like more base64. The length of valid base64 is a multiple of
+    # four, so cut off any excess characters.
     whole = (each[: len(each) // 4 * 4] for each in carried)
     try:
         # Limit the output, because a small malicious file could decompress to gigabytes.

@@ -26,7 +26,7 @@ def write_errors_explained(path: Path) -> Iterator[None]:
         reason = (isinstance(error, OSError) and error.strerror) or error
         raise OSError(
             f"{path} could not be written ({reason}): check that its folder exists, is writable and has space, then "
-            "run this again"
+            "try again"
         ) from error
 
 
@@ -65,7 +65,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     with write_errors_explained(path):
         there = place.exists()
         if there and (not place.is_dir() or any(place.iterdir())):
-            raise AtlasError(f"{path} already exists: choose another --output, or move the existing one.")
+            raise AtlasError(f"{path} already exists: choose another --output, or move {path} elsewhere.")
         place.mkdir(parents=True, exist_ok=True)
         # The temporary folder is inside `path`, because the user may have no permission to write elsewhere. `path`
         # itself is not replaced, because it may be the user's current folder.

@@ -44,7 +44,7 @@ class Record:
             )
         except (LookupError, TypeError, AttributeError, msgspec.ValidationError) as error:
             raise ValueError(
-                f"it is not the expected record, or is from another version ({type(error).__name__}: {error})"
+                f"not the expected record, or from another version ({type(error).__name__}: {error})"
             ) from error
 
     def _written(self) -> dict[str, Any]:
@@ -79,14 +79,14 @@ def _pack_value(value: Any) -> Any:
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{value!r} cannot be packed")
+    raise TypeError(f"a value of type {type(value).__name__} cannot be converted to MessagePack")
 
 
 def _unpack_array(kind: type, value: Any) -> np.ndarray:
     """Restore an array that `_pack_value` converted. Only numeric types are accepted, never objects."""
     dtype, shape, data = value
     if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
-        raise TypeError(f"{dtype!r} is not an array of numbers")
+        raise TypeError(f"expected a numeric array, not an array of dtype {dtype!r}")
     return np.frombuffer(data, dtype).reshape(shape)
 
 

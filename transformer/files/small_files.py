@@ -1,4 +1,4 @@
-"""Reads small untrusted files as a whole, up to a size limit."""
+"""Reads small untrusted files, or the beginning of a file, up to a size limit."""
 
 import json
 from codecs import getincrementaldecoder

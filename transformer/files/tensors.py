@@ -66,7 +66,7 @@ def open_tensors(path: Path) -> Iterator[Any]:
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError) as error:
-        raise ValueError(f"it is damaged or incomplete ({error})") from error
+        raise ValueError(f"the contents are damaged or incomplete ({error})") from error
 
 
 def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, Any]) -> None:
@@ -107,7 +107,7 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
         raise ValueError(f"the file {path} was altered or damaged: {advice}")
     notes = json.loads(encoded_notes)
     if notes.keys() != set(names):
-        raise ValueError(f"the file {path} does not contain what its name says: {advice}")
+        raise ValueError(f"the file {path} is not the expected type of file: {advice}")
     return SealedTensors(tensors, notes)
 
 

@@ -17,7 +17,7 @@ class Family:
         positions: type of positional encoding if the model folder contains no position table.
         embedding_norm: whether a layer norm follows the sum of embeddings and positions.
         activation: Hugging Face's name for the activation that applies if config.json names none.
-        unused_positions: number of rows at the beginning of a learned position table that no token uses.
+        unused_positions: number of unused rows at the beginning of a learned position table.
         sentencepiece: name of the SentencePiece file shared by source and target; empty if each side has its own file.
         before: special tokens, in id order, that replace the first tokens of the SentencePiece model.
         replaced: number of SentencePiece tokens that are replaced.

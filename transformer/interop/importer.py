@@ -73,7 +73,7 @@ def import_model(
 
 
 def _locate(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, str]:
-    """Return the model's folder, name and commit, after a download if `source` is not a folder."""
+    """Return the model's folder, name and commit; download the model if `source` is not a folder."""
     path = Path(source).expanduser()
     # `Path.is_dir` would raise an error for a name that is too long.
     if os.path.isdir(path):
@@ -133,7 +133,7 @@ def _card_facts(model: ImportedModel, name: str, commit: str) -> list[str]:
         example = " ".join(codes[0] for codes in (read, written) if codes)
         facts.append(f"a text may begin with language codes, such as {example}; there are {len(read)} languages")
     elif written:
-        facts.append(f"a text begins with its target language: {', '.join(written)}")
+        facts.append(f"a text begins with the code of its target language: {', '.join(written)}")
     return facts + list(model.notes)
 
 

@@ -86,8 +86,8 @@ def read_folder(
         tie: if True, embeddings that config.json ties, but that differ in the weights file, are all replaced by the
             first of them. If False, such a difference is an error.
         revisions: whether the user can request another revision; if so, error messages suggest one.
-        languages: source and target languages of texts without a language code, in a model with language tokens, each
-            given by its code; None means the folder's language.
+        languages: if the model has language tokens, codes of the source and target languages that apply to texts
+            without a language code; None means the folder's language.
 
     Raises:
         CheckpointError: the model is unsupported, or a file is missing, damaged or inconsistent with another file.
@@ -119,7 +119,8 @@ def _read(
     )
     tensors = folder.weights(
         allow_pickle=allow_pickle,
-        otherwise=("a safetensors copy is often in --revision refs/pr/1; or " if revisions else "") + READ_PICKLE,
+        otherwise=("try --revision refs/pr/1, which often has a safetensors file, or " if revisions else "")
+        + READ_PICKLE,
     )
     weights, tied = embeddings(tensors, settings, notes, tie=tie, revisions=revisions)
     most, width = (integer_setting(settings, name, MAX_SIZES) for name in ("max_position_embeddings", "d_model"))
@@ -164,7 +165,7 @@ def _remove_padding(
         if name in weights and len(weights[name]) > sides[side]:
             weights[name] = weights[name][: sides[side]].clone()
     if left_out:
-        notes.append(f"Embedding rows that belong to no token and were left out: {max(left_out):,}.")
+        notes.append(f"The import left out {max(left_out):,} embedding rows that belong to no token.")
     return replace(config, source_vocabulary=sides["source"], target_vocabulary=sides["target"])
 
 
@@ -174,7 +175,7 @@ def _family(settings: dict[str, Any], folder: HuggingFaceFolder) -> Family:
     family = settings.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
         description = f"a model of the family {family}" if isinstance(family, str) else "a model that names no family"
-        raise CheckpointError(f"{folder.path} is {description}: only models of {FAMILY_NAMES} can be imported.")
+        raise CheckpointError(f"{folder.path} is {description}: only {FAMILY_NAMES} models can be imported.")
     return FAMILIES[family]
 
 

@@ -1,4 +1,4 @@
-"""Converts the tokenizer in a Hugging Face folder to a vocabulary of this project."""
+"""Converts the tokenizer in a Hugging Face folder to this project's vocabulary format."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -80,8 +80,8 @@ def read_vocabulary(
         family: family of the model.
         settings, generation: contents of config.json and generation_config.json.
         rows: numbers of rows in the source and target embeddings.
-        languages: codes of the source and target languages of texts without a language code; None means the folder's
-            language.
+        languages: codes of the source and target languages that apply to texts without a language code; None means the
+            folder's language.
         notes: list to which the importer's decisions are appended, one sentence each.
 
     Returns:
@@ -111,7 +111,7 @@ def read_vocabulary(
         text = texts[name]
         number = (given.ids(f"{name}_id") or [source.get(text)])[0]
         if number is None or (not given.ids(f"{name}_id") and target.get(text) != number):
-            raise ValueError(f"{CONFIG} has no {name}_id, and {IDS} has no token {text}")
+            raise ValueError(f"{CONFIG} has no {name}_id, and the vocabularies have no common id for {text}")
         return number
 
     pad, ends = symbol("pad_token"), given.ids("eos_token_id")
@@ -275,12 +275,12 @@ def _ids_by_token(model: bytes, family: Family) -> dict[str, int]:
 
 
 def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:
-    """Return vocab.json, extended by the tokens in other files for which the model has embedding rows."""
+    """Return vocab.json, extended by those tokens in other files that have a row in the model's embeddings."""
     ids = read_ids(content, IDS)
     more = {token.content: number for number, token in sorted(added.items()) if len(ids) <= number < rows}
     if not more:
         return content
     if typed := [text for text in more if not target_codes([text]) and not added[more[text]].special]:
         named = ", ".join(map(repr, typed[:MAX_LISTED])) + (", …" if len(typed) > MAX_LISTED else "")
-        notes.append(f"Added tokens that typed text never produces: {named}.")
+        notes.append(f"The model has added tokens that typed text never produces: {named}.")
     return json.dumps({**ids, **more}, ensure_ascii=False).encode("utf-8")

@@ -16,8 +16,8 @@ POSITION_TOLERANCE = 1e-6
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 POSITIONS = {side: f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")}
-# Hugging Face's module name within a layer, by this project's name. One matrix
-# of this project holds the query, key and value projections.
+# Hugging Face's module name within a layer, by this project's name. This project stores the query, key and value
+# projections in one matrix.
 ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 NORMS = {
     "self_attention_residual.norm": "self_attn_layer_norm",
@@ -95,7 +95,8 @@ def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int,
     if family.positions == "learned":
         for side, table in tables.items():
             if table.shape != (most + unused, width):
-                raise ValueError(f"{POSITIONS[side]} should be {(most + unused, width)}, but is {tuple(table.shape)}")
+                shape = most + unused, width
+                raise ValueError(f"{POSITIONS[side]} should have shape {shape}, not {tuple(table.shape)}")
         if len(tables) < len(POSITIONS):
             raise ValueError(f"the weights lack {' or '.join(POSITIONS.values())}; fetch the folder again")
         return {
@@ -107,7 +108,7 @@ def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int,
     formula = _formula(family, most, width)
     for side, table in tables.items():
         if table.shape != formula.shape:
-            raise ValueError(f"{POSITIONS[side]} should be {tuple(formula.shape)}, but is {tuple(table.shape)}")
+            raise ValueError(f"{POSITIONS[side]} should have shape {tuple(formula.shape)}, not {tuple(table.shape)}")
     if width % 2 == 0 and all(float((table - formula).abs().max()) <= POSITION_TOLERANCE for table in tables.values()):
         return {}
     notes.append(

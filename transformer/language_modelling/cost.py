@@ -14,8 +14,8 @@ ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 # Bytes per number in weights, keys and values, which are float32.
 NUMBER_BYTES = 4
-# Minimum text length, in tokens, for fitting how costs grow with
-# length. With shorter texts, most time is spent outside attention.
+# Minimum text length, in tokens, of the measurements to which the growth of costs with length is fitted. For shorter
+# texts, most time is spent outside attention.
 MIN_FITTED_LENGTH = 512
 
 

@@ -15,9 +15,9 @@ from transformer.values.kinds import Kind
 # One head is enough, because the cost of attention is proportional to the number of heads.
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
 REPEATS = 5
-# Limits for one forward pass, so that other users do not wait: bytes, fraction of free memory, and seconds.
+# Limits for one forward pass, so that other users do not wait: in bytes, as a fraction of free memory, and in seconds.
 MAX_BYTES, MAX_MEMORY_SHARE, MAX_SECONDS = 400 * 2**20, 0.5, 2.0
-# Number of map-sized tensors that a forward pass holds at once: scores, masked scores, weights, mask.
+# Number of map-sized tensors that a forward pass holds at once: scores, masked scores, weights and mask.
 MAPS_IN_MEMORY = 4
 # Upper bound on the factor by which a forward pass takes longer when the text becomes twice as long.
 MAX_TIME_GROWTH = 4
@@ -69,7 +69,7 @@ def peak_bytes(config: TransformerConfig, length: int) -> int:
 
 
 def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
-    """Measure one head's bytes of attention weights, keys and values, and the duration of a pass over random tokens.
+    """Measure one head's attention weights, keys and values, in bytes, and the duration of a pass over random tokens.
 
     The duration is that of the fastest timed pass, which other processes disturbed least.
 

@@ -138,7 +138,7 @@ def test_file_without_head_importance_gives_a_one_line_error(model_folder, tmp_p
     path = tmp_path / "importance.json"
     path.write_bytes(content)
     done = remove_by(path, model_folder, run_main)
-    assert done.returncode == 1 and done.stderr.startswith(f"error: {path} is not a file of head importance")
+    assert done.returncode == 1 and done.stderr.startswith(f"error: cannot read head importance from {path} (")
     assert done.stderr.count("\n") == 1
 
 
@@ -161,7 +161,7 @@ def test_sentences_can_be_read_from_a_pipe(model_folder, tmp_path, run_main, com
     with piped("The old man reads a book.\nI have a dream.\n") as pipe:
         done = run_main(main, command, "--sentences", pipe, *output, "--model", folder, "--device", "cpu")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(("2 sentences", "mean outputs over 2 sentences"))
+    assert done.stdout.startswith(("2 sentences", "wrote the heads' mean outputs over 2 sentences"))
 
 
 def _zeros():

@@ -140,11 +140,11 @@ def test_checksum_after_an_embedded_experiment_is_ignored(saved, checksum):
         (b"<svg>attention-atlas-experiment:AAA</svg>", "damaged"),
         (b"attention-atlas-experiment:" + b"A" * 8, "damaged"),
         (b"\n".join(b"attention-atlas-experiment:%d" % each for each in range(1000, 1061)), "contains 61 experiments"),
-        (b"{", "not an experiment"),
-        (b'{"sentence": "A"}', "not an experiment"),
+        (b"{", "not an Attention Atlas experiment"),
+        (b'{"sentence": "A"}', "not an Attention Atlas experiment"),
         (b'{"experiment": 2, "more": 1}', "newer|update Attention Atlas"),
-        (b'{"experiment": 1}', "not an experiment"),
-        (b"{" + b"[" * 100_000, "not an experiment"),
+        (b'{"experiment": 1}', "not an Attention Atlas experiment"),
+        (b"{" + b"[" * 100_000, "not an Attention Atlas experiment"),
         (b"{" + b" " * MAX_BYTES, "larger than 256 kB"),
     ],
     ids=lambda value: str(value[:30]),
@@ -168,7 +168,7 @@ def test_file_without_a_valid_experiment_raises_an_error(content, message):
     ],
 )
 def test_invalidly_edited_experiment_file_raises_an_error(saved, change):
-    with pytest.raises(ExperimentError, match="not an experiment"):
+    with pytest.raises(ExperimentError, match="not an Attention Atlas experiment"):
         Experiment.read(changed(saved, change))
 
 
@@ -206,7 +206,7 @@ def test_experiment_with_an_unsupported_combination_of_runs_raises_an_error(ship
 
 def test_verification_with_a_different_model_names_both_models(saved):
     with pytest.raises(
-        ExperimentError, match=r"made with the model en-de \(\w+\), but this is mine \(abc\): .*--model-dir"
+        ExperimentError, match=r"made with the model en-de \(\w+\), but the loaded model is mine \(abc\): .*--model-dir"
     ):
         check_model(saved, "abc", "mine")
 

@@ -164,7 +164,7 @@ def linked(folder):
 
 
 DAMAGE = {
-    "t5": (settings(model_type="t5"), "a model of the family t5: only models of Marian"),
+    "t5": (settings(model_type="t5"), "a model of the family t5: only Marian"),
     "no family": (settings(model_type=None), "names no family"),
     "ours": (content("config.json", b'{"source_vocabulary": 3}'), "already an Attention Atlas model folder"),
     "no config": (without("config.json"), "config.json is missing"),
@@ -338,9 +338,9 @@ def test_translate_command_accepts_only_languages_that_the_model_writes(tmp_path
     for code in ("heb", ">>heb<<"):
         trace = Trace.from_json(run_main(main, *ask, several, "--language", code).stdout)
         assert trace.source_text == ">>heb<< The dog." and trace.source_tokens[0].role == "language"
-    refused(run_main(main, *ask, several, "--language", "fra"), "does not write fra: it writes ara, heb")
+    refused(run_main(main, *ask, several, "--language", "fra"), "does not translate into fra, only into ara, heb")
     one = arabic_model(tmp_path / "one")
-    refused(run_main(main, *ask, one, "--language", "fra"), "it writes Arabic only")
+    refused(run_main(main, *ask, one, "--language", "fra"), "only into Arabic")
     refused(run_main(main, *ask, one, "--language", "ara"), "writes only Arabic and accepts no language code")
     for model, code in ((several, "xyz"), (one, "xyz"), (one, "ara")):
         ended = run_main(main, "translate", f">>{code}<< The dog.", "--device", "cpu", "--model", model)

@@ -194,8 +194,8 @@ def test_added_tokens_are_encoded_as_in_hugging_face(make_peer, marian_tokenizer
     peer.model.save_pretrained(peer.folder)
     theirs.save_pretrained(peer.folder)
     done = import_model(str(peer.folder), tmp_path / "model")
-    assert "Added tokens that typed text never produces: 'hello there'." in done
-    assert "a text begins with its target language: >>xyz<<" in done
+    assert "The model has added tokens that typed text never produces: 'hello there'." in done
+    assert "a text begins with the code of its target language: >>xyz<<" in done
     read = MarianMTModel.from_pretrained(peer.folder, attn_implementation="eager")
     check_parity(Peer(read.eval().requires_grad_(False), peer.folder), tmp_path / "model")
     tokenizer = load_checkpoint(tmp_path / "model").tokenizer

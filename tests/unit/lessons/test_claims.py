@@ -202,7 +202,9 @@ def test_repeated_model_run_is_computed_only_once(small_translator):
 @pytest.mark.thorough
 def test_lessons_command_checks_lessons_and_lists_claims(run_main, tmp_path):
     done = run_main(main, "check", SHIPPED_FOLDER / "02_one_row.toml", "--device", "cpu")
-    assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds and is shown\n"
+    assert done.returncode == 0 and done.stdout == (
+        "02_one_row.toml: 4 steps; every claim holds, and every value appears in its figure\n"
+    )
     text = (SHIPPED_FOLDER / "02_one_row.toml").read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(re.sub("carried_by = .*", "", text), encoding="utf-8")
     done = run_main(main, "check", tmp_path / "mine.toml", "--device", "cpu")

@@ -8,7 +8,7 @@ from transformer.commands.serve import main
 @pytest.mark.parametrize("option", ["--replicas", "--most"])
 def test_excessive_number_of_replicas_is_reported_in_one_line(run_main, option):
     done = run_main(main, option, 1_000_000)
-    assert done.returncode == 1 and done.stderr.endswith("1,000,000 copies of the model: the limit is 1,000\n")
+    assert done.returncode == 1 and done.stderr.endswith("--replicas and --most must be at most 1,000, not 1,000,000\n")
 
 
 @pytest.mark.parametrize("port", [-1, 0, 85_010])
