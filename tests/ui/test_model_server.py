@@ -64,7 +64,7 @@ def test_unreachable_model_server_is_reported_until_it_returns(monkeypatch, serv
     with model_server(service) as address:
         monkeypatch.setenv(SERVER_VARIABLE, address)
         test = opened(text=DREAM)
-        assert healthy(test) and "on the CPU of the model's server" in texts(test)
+        assert healthy(test) and "on the CPU of the model server" in texts(test)
     submit(test, "A new sentence.")
     (error,) = test.error
     assert "does not answer" in error.value and not test.exception

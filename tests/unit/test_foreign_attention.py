@@ -132,7 +132,7 @@ WRONG = {
     "a model's outputs": (dict(encoder={"attentions": ENCODER}), "pass the model's outputs.attentions"),
     "swapped sides": (dict(cross=CROSS.swapaxes(-1, -2)), "swap its last two axes"),
     "heads last": (dict(encoder=np.moveaxis(ENCODER, 1, -1)), "pass [heads, rows, columns]"),
-    "cross as self-attention": (dict(encoder=CROSS), "as cross"),
+    "cross as self-attention": (dict(encoder=CROSS), "as cross-attention"),
     "no rows": (dict(encoder=ENCODER[:, :, :0, :0], source_tokens=[]), "at least one head and one token"),
     "ids": (dict(encoder=ENCODER, source_tokens=np.arange(4)), "convert_ids_to_tokens"),
     "unread target": (dict(decoder=DECODER[..., :2, :2]), "did not read"),

@@ -109,10 +109,10 @@ def test_hooks_apply_to_every_decoding_step(small_translator):
 @pytest.mark.parametrize(
     ("hooks", "message"),
     [
-        ({"decoder.score": print}, r"unknown site 'decoder\.score'; sites are encoder\.embedding, .*decoder\.scores"),
-        ({"decoder.scores.9": print}, r"'decoder\.scores\.9' is beyond the last layer, \d"),
+        ({"decoder.score": print}, r"unknown site 'decoder\.score': the sites are encoder\.embed.*decoder\.scores"),
+        ({"decoder.scores.9": print}, r"'decoder\.scores\.9' does not exist: the last layer is \d"),
         ({"decoder.logits.0": print}, r"decoder\.logits is outside the layers: leave out '0'"),
-        ({"encoder.scores": 3}, r"the hook at encoder\.scores is not a function, but 3"),
+        ({"encoder.scores": 3}, r"the hook at encoder\.scores must be a function, not 3"),
         ({"encoder.scores": [print, lambda x: x]}, r"hook at encoder\.scores must take the value, .*: too many pos"),
         ({"encoder.scores": lambda x, layer, start: x[..., 1:]}, r"hook at encoder\.scores returned Tensor \(1, 4, "),
         (
@@ -264,7 +264,7 @@ def test_gradients_are_separate_if_a_hook_returns_the_same_tensor_in_every_layer
 
 
 def test_activations_of_an_unknown_site_raise_an_error(small_translator):
-    with pytest.raises(InterventionError, match=r"unknown site 'decoder\.score'; sites of this model are"):
+    with pytest.raises(InterventionError, match=r"unknown site 'decoder\.score': the sites of this model are"):
         small_translator.activations(TEXT, ["decoder.score"])
 
 

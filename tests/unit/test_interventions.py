@@ -104,19 +104,19 @@ def test_interventions_with_the_same_effect_compare_equal():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: the mode zero accepts 0 to 2"),
+        ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: in zero mode, it must be 0 to 2"),
         ({"gates": {("cross", 0, 0): float("nan")}}, "is nan"),
-        ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "accepts 0 to 1"),
-        ({"gates": {("crosses", 0, 0): 0}}, "not .kind, layer, head"),
-        ({"gates": {("cross", 0): 0}}, "not .kind, layer, head"),
-        ({"gates": {("cross", -1, 0): 0}}, "not .kind, layer, head"),
+        ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "must be 0 to 1"),
+        ({"gates": {("crosses", 0, 0): 0}}, "pass .kind, layer, head"),
+        ({"gates": {("cross", 0): 0}}, "pass .kind, layer, head"),
+        ({"gates": {("cross", -1, 0): 0}}, "pass .kind, layer, head"),
         ({"mode": "median"}, "no mode 'median': choose one of zero, mean, uniform, resample"),
         ({"mode": "resample", "seed": -1}, "Seed and draw are -1 and 0: pass non-negative integers"),
         ({"mode": "resample", "draw": 1.5}, "Seed and draw are 0 and 1.5: pass non-negative integers"),
         ({"mode": "resample", "seed": "1"}, "Seed and draw are '1' and 0: pass non-negative integers"),
-        ({"attention": {("cross", 0, 0, 1): {0: 0.7, 1: 0.6}}}, r"Row 2 of cross\.1\.1: the shares add up to 1\.3"),
+        ({"attention": {("cross", 0, 0, 1): {0: 0.7, 1: 0.6}}}, r"Row 2 of cross\.1\.1: the weights add up to 1\.3"),
         ({"attention": {("cross", 0, 0, 1): {0: -0.1}}}, "from 0 to 1"),
-        ({"attention": {("cross", 0, 0, 1): {-1: 0.1}}}, "count from 0"),
+        ({"attention": {("cross", 0, 0, 1): {-1: 0.1}}}, "no column may be negative"),
         ({"attention": {("decoder", 0, 0, 1): {2: 0.1}}}, "column 3 is masked"),
         ({"attention": {("encoder", 0, 0, 1): {2: 0.1}}, "hidden_source": [2]}, "column 3 is masked"),
         ({"hidden_source": [-1]}, "is negative"),
@@ -469,7 +469,7 @@ def test_head_means_of_another_model_are_rejected(small_translator, model_folder
     checkpoint = Checkpoint(small_translator._model, small_translator.tokenizer)
     assert Translator(checkpoint, device="cpu", version="another", means=means).means is None
     (tmp_path / FILE).write_bytes(b"no tensors")
-    with pytest.raises(CheckpointError, match="Make it again"):
+    with pytest.raises(CheckpointError, match="Recreate it"):
         HeadMeans.load(tmp_path)
 
 

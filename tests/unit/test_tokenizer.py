@@ -101,7 +101,7 @@ def test_tokenizer_training_is_deterministic():
 
 
 def test_too_little_text_for_a_vocabulary_is_reported():
-    with pytest.raises(ValueError, match="cannot make 5000 tokens from this text; the maximum is 375"):
+    with pytest.raises(ValueError, match="cannot train a vocabulary of 5000 tokens on this text; the maximum is 375"):
         train_tokenizer(["a b c"], size=5000)
     with pytest.raises(ValueError, match="the minimum is 372"):
         train_tokenizer(["a b c"], size=100)

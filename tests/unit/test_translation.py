@@ -98,7 +98,7 @@ def test_too_long_prefix_is_reported(small_translator):
     whole = [token] * MAX_TOKENS
     assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, END]).tokens) == MAX_TOKENS + 1
     assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=whole).tokens) == MAX_TOKENS + 1
-    with pytest.raises(TextError, match=f"{MAX_TOKENS + 1} tokens, but at most {MAX_TOKENS}"):
+    with pytest.raises(TextError, match=f"{MAX_TOKENS + 1} tokens, but it can have at most {MAX_TOKENS}"):
         small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, token])
     with pytest.raises(ValueError, match="not in the vocabulary"):
         small_translator.translate(TEXT, DecodingSettings(), prefix=[10**6])

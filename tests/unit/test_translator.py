@@ -149,7 +149,7 @@ def test_residual_stream_is_recorded_by_sublayer(small_translator):
 
 def test_reading_unrequested_details_raises_an_error(small_translator):
     trace = small_translator.trace(TEXT)
-    with pytest.raises(ValueError, match="no cross_scores: compute it with details=True"):
+    with pytest.raises(ValueError, match="no cross_scores: compute the trace with details=True"):
         trace.detail("cross", "scores")
     with pytest.raises(ValueError, match="details=True"):
         trace.residual("decoder", 0, "feed_forward")

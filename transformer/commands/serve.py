@@ -12,7 +12,7 @@ from transformer.commands.terminal import MAX_PORT, errors_without_traceback
 from transformer.files.paths import MODEL
 from transformer.serving.client import SERVER_VARIABLE
 
-MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
+MISSING = "the model server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
 # Maximum total number of replicas in a cluster. Without this limit, a mistyped number could start countless processes.
 MAX_REPLICAS = 1_000
 

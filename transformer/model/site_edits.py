@@ -59,7 +59,7 @@ class WeightsEdit:
 class OutputsEdit:
     """Changes to the heads' outputs of one attention layer.
 
-    The changes act on each head before the heads are joined, because the output projection mixes the heads.
+    The changes act on each head before the heads are concatenated, because the output projection mixes the heads.
 
     Attributes:
         gate: factor that multiplies each head's output, [B, H, 1, 1]; None for 1.
@@ -168,7 +168,7 @@ def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
         others, left, total = torch.zeros_like(others), 0.0, 1.0
     elif total == 0:
         raise InterventionError(
-            f"{where}: the shares add up to {1 - left:.4g} instead of 1, and no other cell can take the rest."
+            f"{where}: the weights add up to {1 - left:.4g} instead of 1, and no other cell can take the rest."
         )
     others = others * (left / total)
     others[columns] = shares

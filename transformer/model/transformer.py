@@ -230,7 +230,7 @@ def build(config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> Transfor
 
     Matrices are drawn from the Xavier uniform distribution (Glorot and Bengio 2010); the three parts of a fused
     projection are drawn separately. Biases are 0. Embeddings and learned positions are normally distributed with
-    variance 1/D, which gives scaled embeddings and the logits of a tied output layer unit variance.
+    variance 1/D. Scaled embeddings and the logits of a tied output layer then have unit variance.
     """
     model = Transformer(config, symbols)
     for name, parameter in model.named_parameters():

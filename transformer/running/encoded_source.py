@@ -78,7 +78,7 @@ class EncodedSource:
         free = MAX_TOKENS + 1 - len(prefix)
         if free < (not prefix or prefix[-1] != self.vocabulary.symbols.end):
             raise TextError(
-                f"The translation should begin with {len(prefix)} tokens, but at most {MAX_TOKENS} can be written: "
+                f"The translation is forced to begin with {len(prefix)} tokens, but it can have at most {MAX_TOKENS}: "
                 "force fewer tokens."
             )
         limit = most_tokens(self.model, len(self.tokens), len(prefix))
@@ -168,7 +168,7 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
             for place, text, tokens in decode_together([sources[place] for place in places]):
                 yield places[place], text, tokens
         return
-    # B x [1, S, D] -> [B, S, D] for the longest S.
+    # B tensors [1, S, D] -> [B, S, D], padded to the longest source.
     memory = pad_sequence([source.memory[0] for source in sources], batch_first=True)
     lengths = torch.tensor([len(source.tokens) for source in sources], device=memory.device)
     mask = torch.arange(memory.shape[1], device=memory.device) < lengths[:, None]

@@ -7,7 +7,7 @@ from transformer.values.weights import Weights
 
 
 class ModelRuns(Runs):
-    """Answers runs with a model, which may be in another process.
+    """Executes runs with a model, which may be in another process.
 
     Runs that use only the results of other runs are computed in the current process.
 

@@ -170,9 +170,9 @@ def log_probs_of(
 
     Args:
         model, source, target: as in `score`.
-        encoder_edits: edits for the encoder's batch. It may be smaller than the decoder's batch, because variants with
-            equal changes to the encoder share one text.
-        encoder_indices: for each text in the decoder's batch, its index in the encoder's batch, [N].
+        encoder_edits: edits for the encoder's batch. That batch may be smaller than the decoder's batch, because
+            variants with equal changes to the encoder share one row.
+        encoder_indices: for each row of the decoder's batch, the index of its row in the encoder's batch, [N].
         edits: edits for the decoder's batch.
         last: whether to return only the prediction after the last token, [N, 1, V].
     """
@@ -221,7 +221,7 @@ def _shared_encoder(
 ) -> tuple[Edits, Tensor, Edits]:
     """Return the arguments `encoder_edits`, `encoder_indices` and `edits` of `log_probs_of`.
 
-    Variants with equal changes to the encoder share one text in the encoder's batch.
+    Variants with equal changes to the encoder share one row of the encoder's batch.
     """
     parts = [variant.encoder_part() for variant in variants]
     runs = list(dict.fromkeys(parts))

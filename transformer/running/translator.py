@@ -58,7 +58,7 @@ class Translator(Runs):
     >>> translator.trace("I have a dream.", target="Ich habe einen Hund.").log_probs.shape
     (6,)
 
-    Most methods create and answer a run, whose class documents the arguments and errors (`transformer.running.runs`).
+    Most methods create and execute a run, whose class documents the arguments and errors (`transformer.running.runs`).
     Runs can be cancelled between steps; see `transformer.values.cancellation`.
 
     Attributes:
@@ -406,7 +406,7 @@ class Translator(Runs):
         )
 
     def typed(self, text: str) -> str:
-        """Validate a typed source text; see `source_text`."""
+        """Validate and return a source text that a user typed; see `source_text`."""
         return source_text(text, self.tokenizer.codes, self.languages)
 
     @contextmanager

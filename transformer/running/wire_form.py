@@ -51,7 +51,7 @@ def read_run(content: bytes | Raw, kind: type[Kind]) -> Kind:
     found = decoded(content, _class_of(named, kind))
     # A difference means that some object has an unknown field, or that a value is not in canonical form.
     if msgspec.json.decode(write_run(found)) != msgspec.json.decode(content):
-        raise RequestError(f"the parameters of {named} are invalid")
+        raise RequestError(f"{named} has an unknown field, or a value that is not in canonical form")
     return found
 
 
@@ -80,12 +80,12 @@ def _plain(value: Any) -> Any:
 def _nested(kind: Any, value: Any) -> Any:
     """Decode a field of type `Run`, which may contain a run of any class."""
     if get_origin(kind) is not Run or not isinstance(value, dict):
-        raise RequestError(f"{kind} is not a run")
+        raise RequestError(f"cannot read a value of type {type(value).__name__} as {kind}")
     return msgspec.convert(value, _class_of(value.get(NAME), Run), dec_hook=_nested)
 
 
 def _class_of(name: Any, kind: type[Kind]) -> type[Kind]:
     found = Run.KINDS.get(name) if isinstance(name, str) else None
     if found is None or not issubclass(found, kind):
-        raise RequestError(f"there is no run {name!r}")
+        raise RequestError(f"there is no {kind.__name__} with the name {name!r}")
     return found

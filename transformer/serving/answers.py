@@ -20,7 +20,7 @@ from transformer.values.run import Result
 
 JSON, ARCHIVE = "application/json", "application/octet-stream"
 OK, NOT_FOUND, CONFLICT, UNPROCESSABLE, FAILED = 200, 404, 409, 422, 500
-# Errors that the server sends by class name, and the client raises again. The messages are for the user.
+# Errors that the server sends by class name and that the client raises again. Their messages are for the user.
 ERRORS: Mapping[str, type[ValueError]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, AtlasError)
 } | {"ValueError": ValueError}
@@ -127,8 +127,7 @@ def _answer(reply: Reply, address: str, model: str) -> Answer:
 
 def unreadable_error(address: str, error: object) -> ServerError:
     return ServerError(
-        f"The answer from {address} is not from an Attention Atlas model server, or is damaged ({error}): "
-        "check the address."
+        f"{address} is not an Attention Atlas model server, or its answer is damaged ({error}): check the address."
     )
 
 
@@ -143,13 +142,13 @@ def _check(head: Envelope, address: str, model: str) -> None:
         raise RequestError("it does not state the protocol or the model")
     if head.protocol != PROTOCOL:
         raise ServerError(
-            f"The model's server at {address} uses version {head.protocol} of the protocol, but this app uses version "
-            f"{PROTOCOL}: install the same version of Attention Atlas on both machines, and start both again."
+            f"The model server at {address} uses version {head.protocol} of the protocol, but this app uses version "
+            f"{PROTOCOL}: install the same version of Attention Atlas on both machines, and restart server and app."
         )
     if head.model != model:
         raise ServerError(
-            f"The model's server at {address} has the model {head.model}, but this app needs {model}: start the server "
-            "with the same model folder (`attention-atlas serve --model FOLDER`), or choose the server's model here."
+            f"The model server at {address} has the model {head.model}, but this app needs {model}: start the server "
+            "with the same model folder (`attention-atlas serve --model FOLDER`), or choose its model in this app."
         )
 
 

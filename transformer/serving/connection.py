@@ -48,7 +48,7 @@ class Connection:
             host = port = parts = None
         if parts is None or not host or parts.scheme not in ("http", "https"):
             raise ServerError(
-                f"{address!r} is not the address of a model's server: write it like http://10.0.0.5:8600."
+                f"{address!r} is not the address of a model server: enter a URL such as http://10.0.0.5:8600."
             )
         self.address = address.rstrip("/")
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
@@ -75,9 +75,9 @@ class Connection:
                 reply = self._once(path, body, seconds)
             except ConnectionRefusedError as error:
                 # No process listens at the URL, so more attempts would only keep the user waiting.
-                raise self._gone("no server listens there") from error
+                raise self._gone("no server is listening there") from error
             except TimeoutError as error:
-                raise self._gone("it took too long") from error
+                raise self._gone("no complete answer in time") from error
             except AnswerTooLongError as error:
                 raise unreadable_error(self.address, "it is too long") from error
             except (OSError, HTTPException) as error:
@@ -130,7 +130,7 @@ class Connection:
 
     def _gone(self, reason: str) -> ServerError:
         return ServerError(
-            f"The model's server at {self.address} does not answer ({reason}): try again, or ask its administrator to "
+            f"The model server at {self.address} does not answer ({reason}): try again, or ask its administrator to "
             "start it."
         )
 

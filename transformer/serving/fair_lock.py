@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TypeVar
 
 Result = TypeVar("Result")
-# Seconds that a run may compute before waiting runs go first.
+# Seconds that a run may compute before it lets waiting runs go first.
 TIME_SLICE = 0.3
 
 

@@ -29,7 +29,7 @@ class Envelope(Struct):
 
     Attributes:
         protocol: version of the protocol.
-        model: `Translator.version`: in a request, of the requested model; in an answer, of the server's model.
+        model: `Translator.version` of the requested model (in a request) or of the server's model (in an answer).
     """
 
     protocol: Any = None

@@ -39,7 +39,7 @@ from transformer.values.trace import Trace
 
 # Maximum number of translations in a batch, and seconds that the first translation waits for others.
 BATCH_SIZE, BATCH_WAIT = 16, 0.005
-# Ray starts another replica if each replica has more requests in progress than this, on average.
+# Ray starts another replica if the average number of requests in progress per replica is above this.
 MAX_QUEUE = 8
 # Maximum number of requests at one replica, including those that wait for their turn.
 MAX_REPLICA_REQUESTS = 64
@@ -80,8 +80,8 @@ class Scale(BaseModel):
     Attributes:
         model: path to the model folder, the same on every machine.
         replicas: minimum number of replicas.
-        most: maximum number of replicas. More than `replicas` run only while many requests wait. Ignored if not greater
-            than `replicas`.
+        most: maximum number of replicas. The additional replicas run only while many requests wait. Ignored if not
+            greater than `replicas`.
         gpus: fraction of a GPU for each replica; 0 means the CPU.
     """
 

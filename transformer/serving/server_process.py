@@ -32,7 +32,7 @@ def tune_process() -> None:
 def _start_memory_release() -> None:
     """Start a thread, once per process, that regularly returns unused heap memory to the operating system.
 
-    After a beam search of maximum width, or the gradients of a long sentence, 150 MB of heap memory is unused.
+    A beam search of maximum width, or computing the gradients of a long sentence, leaves 150 MB of unused heap memory.
     """
 
     def tidy() -> None:

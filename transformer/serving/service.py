@@ -41,7 +41,7 @@ class Service:
         if (method, path) == ("GET", IDENTITY):
             return json_reply(self.model, device=self._translator.device)
         if (method, path) != ("POST", RUN):
-            return self._refused(NOT_FOUND, "RequestError", f"Use GET {IDENTITY} or POST {RUN}.")
+            return self._refused(NOT_FOUND, "RequestError", f"The server accepts only GET {IDENTITY} and POST {RUN}.")
         try:
             if body is None:
                 raise RequestError(f"it has more than {MAX_BYTES:,} bytes")
@@ -101,4 +101,4 @@ class Service:
             return self._refused(UNPROCESSABLE, name, str(error))
         # Clients get only the name of an unexpected error; the details are in the server's log.
         LOG.error("a run failed", exc_info=error)
-        return self._refused(FAILED, name, f"The model's server failed ({name}): see its log.")
+        return self._refused(FAILED, name, f"The model server failed ({name}): see its log.")

@@ -48,7 +48,7 @@ class TaskAnswer:
 
 
 def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
-    """Build the model with the weights stored in a snapshot, in evaluation mode.
+    """Build a model in evaluation mode with the weights stored in a snapshot.
 
     Raises:
         ValueError: the snapshot has no weights.

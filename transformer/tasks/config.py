@@ -41,12 +41,12 @@ class TaskConfig:
     optimizer: OptimizerName = "adam"
     d_model: int = option(64, "width of the residual stream", least=8, most=128)
     heads: int = option(2, "attention heads in every layer", least=1, most=8)
-    layers: int = option(1, "layers in the encoder, and as many in the decoder", least=1, most=2)
+    layers: int = option(1, "layers in each stack (encoder and decoder)", least=1, most=2)
     items: int = option(64, "training items per step", least=1, most=4096)
     steps: int = option(400, "total number of steps", least=1, most=50_000)
-    warmup: int = option(20, "steps in which the learning rate rises to its peak", least=0, most=50_000)
+    warmup: int = option(20, "steps over which the learning rate rises to its peak", least=0, most=50_000)
     cooldown: float = option(
-        0.6, "share of the steps, at the end of training, in which the learning rate falls to 0", least=0, most=1
+        0.6, "final fraction of the steps, over which the learning rate falls to 0", least=0, most=1
     )
     learning_rate: float = option(5e-3, "peak learning rate", above=0, most=1)
     weight_decay: float = option(0.0, "weight decay", least=0, most=10)

@@ -8,8 +8,8 @@ import numpy as np
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import KINDS, Kind
 
-# A head counts as formed if its score, a share of its attention, is at least this bound. The bound is above one half,
-# because in short masked rows about half of the weight is on the diagonal even before training.
+# A head counts as formed if its score, a fraction of its attention weight, reaches this threshold. The threshold is
+# above one half, because in short masked rows about half of the weight is on the diagonal even before training.
 MIN_HEAD_SCORE = 2 / 3
 MIN_MATCH = 0.99
 # A model has grokked if it solves the held-out items more than this many steps after learning the training items.
@@ -19,18 +19,18 @@ KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cr
 HEADS: Mapping[str, str] = {
     "diagonal": "becomes a diagonal",
     "mirror": "becomes a mirror",
-    "prefix_match": "looks at what follows the same symbol elsewhere",
+    "prefix_match": "looks at what follows other copies of the symbol",
 }
 
 
 @dataclass(frozen=True)
 class Event:
-    """A property that the model gains during training, such as a head that becomes a diagonal.
+    """A property that the model gains during training, such as a diagonal attention pattern in one head.
 
     Attributes:
         step: training step of the snapshot in which the property appears.
         text: description for the screen, a few words, including the step.
-        score: name of the head score that reached its bound; empty for an event of the whole model.
+        score: name of the head score that reached the threshold; empty for an event of the whole model.
         kind, layer, head: attention kind and 0-based layer and head; None for an event of the whole model.
     """
 
@@ -48,7 +48,7 @@ def events(run: TaskRun) -> tuple[Event, ...]:
 
 
 def first_above(values: Iterable[float], bound: float) -> int | None:
-    """Return the first index from which on all values are at least `bound`; None if there is no such index."""
+    """Return the first index from which all values are at least `bound`; None if there is no such index."""
     found = None
     for index, value in enumerate(values):
         if not value >= bound:
@@ -78,13 +78,13 @@ def _model_events(snapshots: tuple[Snapshot, ...]) -> Iterator[Event]:
         index = first_above(matches, share)
         if index is not None:
             step = snapshots[index].step
-            yield Event(step, f"{words} of the held-out items are right at step {step:,}")
+            yield Event(step, f"{words} of the held-out items are solved at step {step:,}")
     # Use the first step at which accuracy reaches MIN_MATCH: with weight decay, accuracy may drop again temporarily.
     learned, found = (
         next((snapshot.step for snapshot, match in zip(snapshots, each, strict=True) if match >= MIN_MATCH), None)
         for each in ([snapshot.training_match for snapshot in snapshots], matches)
     )
     if learned is not None and found is not None and found - learned > MIN_GROKKING_STEPS:
-        yield Event(learned, f"99% of the training items are right at step {learned:,}")
+        yield Event(learned, f"99% of the training items are solved at step {learned:,}")
         later = f"{found - learned:,} steps after the training items"
         yield Event(found, f"grokking: the held-out items follow at step {found:,}, {later}")

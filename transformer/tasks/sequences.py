@@ -13,7 +13,7 @@ REPETITIONS = 3
 
 
 class Letters(Task):
-    """A task of writing random letters in the same order or in a different one.
+    """The task of writing an item's random letters in their original order or in another order.
 
     Args:
         name, title, description: as in `Task`.
@@ -22,7 +22,7 @@ class Letters(Task):
 
     symbols = LETTERS
     known = f"the letters {LETTERS[0]} to {LETTERS[-1]}"
-    # There are few shorter items, so a large share of them would be held out, up to all items of one letter.
+    # So few items are shorter that many of them would be held out, even all items of one letter.
     shortest = 3
     longest_source = longest_target = 10
     example = "dacbh"
@@ -40,7 +40,7 @@ class Letters(Task):
 
     def check(self, source: Tokens) -> None:
         if len(source) < self.shortest:
-            raise TaskError(f"an item of {self.title} has at least {self.shortest} letters, not {len(source)}")
+            raise TaskError(f"an item of {self.title} must have at least {self.shortest} letters, not {len(source)}")
 
 
 class RepeatedPattern(Letters):
@@ -70,4 +70,4 @@ class RepeatedPattern(Letters):
     def check(self, source: Tokens) -> None:
         super().check(source)
         if len(set(source)) < len(source):
-            raise TaskError(f"a pattern must not repeat a letter: type one such as {self.example}")
+            raise TaskError(f"a pattern must not repeat a letter: type a pattern such as {self.example}")

@@ -68,7 +68,7 @@ class Task(ABC):
 
     @abstractmethod
     def check(self, source: Tokens) -> None:
-        """Check that a source that consists of allowed symbols is a valid question of the task.
+        """Check that a source of allowed symbols is a valid question for the task.
 
         Raises:
             TaskError: the source is invalid; the message says why.
@@ -95,8 +95,8 @@ class Task(ABC):
         # Check the length before splitting, because the text may be very long.
         if len(text) > 100:
             raise TaskError(
-                f"an item of {self.title} has at most {self.longest_source} symbols, for example "
-                f"{self.example}; this text has {len(text)} characters"
+                f"the text has {len(text)} characters, but an item of {self.title} has at most {self.longest_source} "
+                f"symbols: type an item such as {self.example}"
             )
         source = tuple(self.split(text))
         if not source:
@@ -107,7 +107,9 @@ class Task(ABC):
                     f"{self.title} does not know {token!r}, only {self.known}: type an item such as {self.example}"
                 )
         if len(source) > self.longest_source:
-            raise TaskError(f"an item of {self.title} has at most {self.longest_source} symbols, not {len(source)}")
+            raise TaskError(
+                f"an item of {self.title} must have at most {self.longest_source} symbols, not {len(source)}"
+            )
         self.check(source)
         return self.item(source)
 

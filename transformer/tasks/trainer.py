@@ -1,4 +1,4 @@
-"""Trains a model on a task in slices. Between slices, a page can show progress, stop, or let other users compute."""
+"""Trains a model on a task in slices. Between them, a page can show progress, stop training, or let others compute."""
 
 import math
 import threading

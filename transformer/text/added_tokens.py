@@ -72,7 +72,8 @@ def read_token(values: object, number: object, name: str) -> tuple[int, AddedTok
         or any(type(values.get(flag, False)) is not bool for flag in flags)
     ):
         raise ValueError(
-            f"{name} has an added token without a text or a valid id, or with a flag that is not true or false"
+            f"{name} has an invalid added token (id {number!r}): a token needs a text, a valid id, and flags that are "
+            "true or false"
         )
     given = {flag: values[flag] for flag in flags if flag in values}
     return number, AddedToken(values["content"], **given)

@@ -52,7 +52,7 @@ class ByteTokenizer:
     Args:
         files: file contents by name: the files that exist among `transformer.text.byte_vocabulary.FILES`, and
             symbols.json if it exists.
-        rows: number of embedding rows in the model. Typed text becomes only added tokens with ids below this number.
+        rows: number of embedding rows in the model. Typed text never becomes an added token without an embedding row.
         start, end: candidate ids or texts for the start symbol and the end symbol, best first. Candidates that are
             missing from the vocabulary or are ordinary text are skipped. If none is left, the symbol in the tokenizer's
             settings is used, or else <|endoftext|>.
@@ -181,13 +181,13 @@ class ByteTokenizer:
         return [token.id for token in self.encode(text, end=end)]
 
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
-        """Return each token's frequency score: minus the id, because frequent merges come first; 0 if it is special."""
+        """Return each token's frequency score: the negated id, as frequent merges come first; 0 for special tokens."""
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
     def _offsets(self, text: str, encoding: Encoding) -> list[tuple[int, int]]:
         """Return each token's character span [start, end), for a vocabulary that lacks some bytes.
 
-        The library drops bytes that are not tokens, so the spans that it returns are wrong after such a byte.
+        The tokenizers library drops bytes that are not tokens, so the spans it returns are wrong after such a byte.
         """
         offsets: list[tuple[int, int]] = []
         word, owners = None, iter(())

@@ -47,7 +47,7 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
     """Parse the files of a byte-level BPE tokenizer; tokenizer.json alone is enough.
 
     Args:
-        files: contents of the files that exist among `FILES`, by name.
+        files: contents by file name, of those `FILES` that exist.
 
     Raises:
         ValueError: a file is missing or damaged, or uses an unsupported feature; the message names the file.
@@ -70,12 +70,12 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
     model = document.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":
         model_type = model.get("type") if isinstance(model, dict) else None
-        raise ValueError(f"{ONE_FILE} has a model of the type {model_type!r}, but only byte-level BPE can be read")
+        raise ValueError(f"{ONE_FILE} has a model of type {model_type!r}, but only byte-level BPE is supported")
     for name, values in PLAIN.items():
         if model.get(name) not in values:
             raise ValueError(f"{name} in {ONE_FILE} is {model[name]!r}, but only {values[-1]!r} is supported")
     if document.get("normalizer") is not None:
-        raise ValueError(f"{ONE_FILE} has a normalizer, but only tokenizers without one can be read")
+        raise ValueError(f"{ONE_FILE} has a normalizer, but only tokenizers without one are supported")
     cutting = document.get("pre_tokenizer")
     if not isinstance(cutting, dict) or (cutting.get("type"), cutting.get("use_regex", True)) != ("ByteLevel", True):
         raise ValueError(f"the pre_tokenizer in {ONE_FILE} is not GPT-2's (ByteLevel with its default pattern)")
@@ -91,7 +91,7 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
 
 
 def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield each merge in tokenizer.json, a list of two tokens or a string such as "a b", with the merge's location."""
+    """Yield the tokens and location of each merge in tokenizer.json. A merge is a list, or a string such as "a b"."""
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(token, str) for token in pair):

@@ -1,4 +1,4 @@
-"""Common interface to the tokenizer libraries of imported models, sentencepiece and tokenizers."""
+"""Common interface to sentencepiece and tokenizers, the tokenizer libraries of imported models."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ class Segmenter(Protocol):
     def score(self, spelling: str) -> float:
         """Return a token's frequency score, which is lower for rarer tokens.
 
-        Bytes, and tokens unknown to a sentencepiece model, have -inf in that model.
+        A sentencepiece model returns -inf for byte tokens, and for tokens that it does not contain.
         """
         ...
 
@@ -33,7 +33,7 @@ class Segmenter(Protocol):
 
 
 class WholeTokenizer:
-    """Tokenizer from a tokenizer.json file, run by the library `tokenizers`. Typed text never becomes a special token.
+    """Tokenizer from a tokenizer.json file, run by the `tokenizers` library. Typed text never becomes a special token.
 
     Args:
         content: content of tokenizer.json.

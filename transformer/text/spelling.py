@@ -1,4 +1,4 @@
-"""UTF-8 automaton that decides which tokens may follow each other, so that generated text has only whole characters."""
+"""UTF-8 automaton that decides which tokens may come next, so that generated text has only whole characters."""
 
 from collections.abc import Mapping, Set
 from functools import cached_property
@@ -63,7 +63,7 @@ class Spelling:
         return transitions
 
     def after(self, state: State, token: int) -> State:
-        """Return the state after another token. If a token cannot continue a character, it begins a new one."""
+        """Return the state after `token`. A token that cannot continue the current character begins a new character."""
         following = self._next[state].get(token)
         return self._next[WHOLE].get(token, WHOLE) if following is None else following
 

@@ -18,7 +18,7 @@ from transformer.text.vocabulary import OWN_SYMBOLS, SPACE_MARK
 from transformer.values.kinds import Kind
 from transformer.values.tokens import Token
 
-# Ids in vocabularies trained by this project. For other vocabularies, use `Vocabulary.symbols`.
+# Ids of the special tokens in vocabularies trained by this project. For other vocabularies, use `Vocabulary.symbols`.
 PAD, UNKNOWN, START, END = OWN_SYMBOLS.pad, OWN_SYMBOLS.unknown, OWN_SYMBOLS.start, OWN_SYMBOLS.end
 # Special tokens that are dropped when ids are converted to text.
 CONTROLS = frozenset({PAD, START, END})
@@ -46,8 +46,8 @@ class Tokenizer:
 
     Attributes:
         symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
-        scores: frequency score of each token, [V]: minus the merge number for BPE, and the log-probability for a
-            unigram vocabulary. Bytes have -inf, special tokens 0.
+        scores: frequency score of each token, [V]: the negated merge number for BPE, and the log-probability for a
+            unigram vocabulary. Byte tokens score -inf, and special tokens score 0.
 
     Raises:
         ValueError: the bytes are not a sentencepiece model, or its special tokens have ids other than PAD, UNKNOWN,
@@ -70,8 +70,8 @@ class Tokenizer:
         ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if ids != (PAD, UNKNOWN, START, END):
             raise ValueError(
-                f"the vocabulary gives <pad>, <unk>, <s>, </s> the ids {ids} instead of {(PAD, UNKNOWN, START, END)}: "
-                "train it with `python -m transformer.training prepare`"
+                f"the vocabulary gives <pad>, <unk>, <s> and </s> the ids {ids} instead of "
+                f"{(PAD, UNKNOWN, START, END)}: train it with `python -m transformer.training prepare`"
             )
         everything = list(range(self.size))
         self.texts = tuple(processor.id_to_piece(everything))
@@ -243,7 +243,7 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise ValueError(f"cannot make {size} tokens from this text{_possible(str(error))}") from error
+        raise ValueError(f"cannot train a vocabulary of {size} tokens on this text{_possible(str(error))}") from error
     return Tokenizer(model.getvalue())
 
 

@@ -32,7 +32,7 @@ def label_parts(token: Token, text: str) -> tuple[str, str]:
     and a special token's role is added.
 
     Args:
-        token: token of a text, or of a vocabulary (then without a span).
+        token: token of a text, or token of a vocabulary, which has no span.
         text: text that the token's span refers to.
     """
     if token.special:
@@ -102,7 +102,7 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """Split a text into its leading language codes, at most one per side ("" if there are none), and the rest."""
+    """Split a text into its source and target language codes, at most one each ("" if none), and the rest."""
     codes_of_sides: dict[str, str] = {}
     at = 0
     while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in codes_of_sides:
@@ -179,7 +179,7 @@ class Vocabulary(TextVocabulary, Protocol):
         ...
 
     def key_scores(self, kind: Kind) -> Sequence[float]:
-        """Return frequency scores for the vocabulary of an attention kind's keys, by id; lower for rarer tokens."""
+        """Return frequency scores by id, lower for rarer tokens, in the vocabulary of the attention kind's keys."""
         ...
 
 

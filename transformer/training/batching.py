@@ -68,7 +68,7 @@ class Batches:
         batches = []
         for width in np.unique(self.target_widths):
             members = rng.permutation(np.flatnonzero(self.target_widths == width))
-            # Sort by source width, so that most batches have little padding on both sides.
+            # Sort by source width, so that most batches have little padding in both source and target.
             members = members[np.argsort(self.source_widths[members], kind="stable")]
             rows = max(1, self.tokens // int(width))
             batches += [members[start : start + rows] for start in range(0, len(members), rows)]

@@ -78,10 +78,7 @@ class TrainConfig:
     d_model: int = option(256, "width of the residual stream", least=1)
     heads: int = option(8, "attention heads in every layer", least=1)
     layers: int = option(
-        6,
-        "layers in the encoder, and as many in the decoder; for a language model, all layers",
-        least=1,
-        most=MAX_LAYERS,
+        6, "layers in each stack (encoder and decoder); for a language model, all layers", least=1, most=MAX_LAYERS
     )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
     dropout: float = option(0.1, "dropout rate", least=0, below=1)
@@ -89,15 +86,15 @@ class TrainConfig:
     batch_pieces: int = option(4096, "tokens to predict per micro-batch, including padding", least=1)
     micro_batches: int = option(1, "micro-batches per step, divided among the processes", least=1)
     steps: int = option(7_800, "total number of steps; a finished run can be continued with more", least=1)
-    warmup: int = option(200, "steps in which the learning rate rises to its peak", least=0)
+    warmup: int = option(200, "steps over which the learning rate rises to its peak", least=0)
     cooldown: float = option(
-        0.47, "share of the steps, at the end of training, in which the learning rate falls to 0", least=0, most=1
+        0.47, "final fraction of the steps, over which the learning rate falls to 0", least=0, most=1
     )
     learning_rate: float = option(2e-3, "peak learning rate", above=0, most=MAX_RATE)
     weight_decay: float = option(0.01, "weight decay for the matrices inside the layers", least=0)
     clip: float = option(1.0, "maximum norm of a step's gradient; larger gradients are scaled down", above=0)
     label_smoothing: float = option(
-        0.1, "share of the target probability that is spread over the vocabulary", least=0, below=1
+        0.1, "fraction of the target probability to spread over the vocabulary", least=0, below=1
     )
     average: int = option(
         3,

@@ -14,7 +14,7 @@ from transformer.text.tokenizer import PAD, START, Tokenizer
 from transformer.training.batching import Batch
 from transformer.training.data import Pair, check_size
 
-# Tensor name that marks a data file as contexts; files without this tensor contain sentence pairs.
+# Name of a tensor that only data files with contexts have; files without this tensor contain sentence pairs.
 CONTEXTS = "contexts"
 # Minimum and maximum number of tokens in a repeated pattern.
 PATTERN = (4, 48)
@@ -62,10 +62,10 @@ class Contexts:
             tokenizer: tokenizer for the texts.
             width: number of tokens in a context.
             rng: random number generator.
-            repeated: probability that, after a text, a text already in the context is repeated if there is room.
-                Repetitions teach the model to look back.
+            repeated: probability that each text is followed by a repetition of a text already in the context, if there
+                is room. Repetitions teach the model to attend to earlier tokens.
             patterns: number of extra contexts that repeat a short random token pattern, as a fraction of all other
-                contexts. These contexts also teach the model to look back.
+                contexts. These contexts also teach the model to attend to earlier tokens.
         """
         check_size(tokenizer)
         encoded = [tokenizer.encode_ids(text) for text in texts]

@@ -26,22 +26,23 @@ log = logging.getLogger(__name__)
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Read the sentence pairs in a file; skip pairs with an empty side, and log a warning that counts them."""
+    """Read the sentence pairs in a file. Skip pairs with an empty source or target, and log how many were skipped."""
     rows = read_rows(path)
     pairs = [pair for pair in rows if all(pair)]
     if len(pairs) < len(rows):
-        log.warning("%s: %d of %d pairs left out because a side is empty", path, len(rows) - len(pairs), len(rows))
+        skipped = len(rows) - len(pairs)
+        log.warning("%s: skipped %d of %d pairs, because the source or target is empty", path, skipped, len(rows))
     return pairs
 
 
 def read_rows(path: Path) -> list[Pair]:
     """Read all (source, target) pairs from a tab-separated UTF-8 file; a name ending in .gz means gzip compression.
 
-    Columns after the second are ignored; one side of a pair may be empty.
+    Columns after the second are ignored; the source or target of a pair may be empty.
 
     Raises:
-        ValueError: a row has no tab or is not UTF-8, no pair has text on both sides, or the file is damaged; the
-            message names the file and the line.
+        ValueError: a row has no tab or is not UTF-8, no pair has both a source and a target, or the file is damaged;
+            the message names the file and the line.
     """
     pairs = []
     for number, columns in _rows(path):
@@ -49,12 +50,12 @@ def read_rows(path: Path) -> list[Pair]:
             raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
         pairs.append((normalise(columns[0]), normalise(columns[1])))
     if not any(map(all, pairs)):
-        raise ValueError(f"{path} has no pair of sentences")
+        raise ValueError(f"{path} contains no complete sentence pair: add rows with source, tab, target")
     return pairs
 
 
 def read_sentences(path: Path, column: int) -> list[str]:
-    """Read the sentences in one column of a tab-separated file; skip empty ones, and log a warning that counts them.
+    """Read the sentences in one column of a tab-separated file. Skip empty sentences, and log how many were skipped.
 
     Args:
         path: the file.
@@ -74,7 +75,7 @@ def read_sentences(path: Path, column: int) -> list[str]:
     not_empty = [sentence for sentence in sentences if sentence]
     if len(not_empty) < len(sentences):
         log.warning(
-            "%s: %d of %d sentences left out because they are empty",
+            "%s: skipped %d of %d sentences, because they are empty",
             path,
             len(sentences) - len(not_empty),
             len(sentences),
@@ -227,8 +228,8 @@ class TokenData:
 
         Args:
             pairs: source and target texts.
-            tokenizer: tokenizer for both sides.
-            max_tokens: maximum number of tokens on a side; pairs with a longer side are excluded.
+            tokenizer: tokenizer for both languages.
+            max_tokens: maximum number of tokens in a sentence; pairs with a longer source or target are excluded.
             sampled: number of extra copies of every pair, tokenized at random (BPE-dropout).
         """
         check_size(tokenizer)

@@ -1,4 +1,4 @@
-"""The processes of a training run: a single one, or several that torchrun started and that communicate."""
+"""The processes of a training run: one process, or several communicating processes started by torchrun."""
 
 import gc
 import importlib

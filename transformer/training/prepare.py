@@ -13,8 +13,8 @@ from transformer.training.contexts import Contexts, texts_of
 from transformer.training.data import MAX_TOKENS, Pair, TokenData, augment, read_pairs, without_held_out
 from transformer.training.run_folder import DataName, RunFolder
 
-# Upper limits for copies of a pair and for tokens in a context. The
-# corpora need no more, and a mistyped number could fill the memory.
+# Upper limits on copies of a pair and on tokens in a context. The corpora
+# need no more, and a mistyped number could exhaust the memory.
 MAX_SAMPLED = 1_000
 MAX_CONTEXT = 65_536
 
@@ -77,7 +77,8 @@ def prepare(
         tokens = TokenData.of(chosen_pairs, tokenizer, max_tokens=WIDTHS[-1], sampled=copies)
         if not len(tokens):
             raise ValueError(
-                f"no pair of the {name} data has at most {WIDTHS[-1]} tokens on each side: write one sentence per line"
+                f"every pair in the {name} data has a source or target of more than {WIDTHS[-1]} tokens: write one "
+                "sentence per line"
             )
         folder.save_data(name, tokens, tokenizer)
         log.info(
@@ -110,8 +111,8 @@ def prepare_language_model(
         run, data, validation, held_out, seed, start: as in `prepare`.
         vocabulary: number of tokens in the vocabulary.
         context: maximum number of tokens that the model can read at once; also the number of learned positions.
-        repeated, patterns: amounts of repetition in the training data, to teach the model to look back; see
-            `Contexts.of`.
+        repeated, patterns: amounts of repetition in the training data, which teaches the model to attend to earlier
+            tokens; see `Contexts.of`.
 
     Raises:
         ValueError: as in `prepare`, or no text fits into a context.
@@ -137,7 +138,7 @@ def prepare_language_model(
         contexts = Contexts.of(chosen, tokenizer, width=context, rng=np.random.default_rng(seed), **shares)
         if not len(contexts):
             raise ValueError(
-                f"no text of the {name} data fits into a context of size {context}: choose a larger --context"
+                f"no text in the {name} data fits into a context of {context} tokens: choose a larger --context"
             )
         folder.save_data(name, contexts, tokenizer)
         log.info(
@@ -168,7 +169,7 @@ def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> t
     pairs = [pair for path in data for pair in read_pairs(path)]
     pair_count, validation_pairs = len(pairs), read_pairs(validation)
     pairs = without_held_out(pairs, [*validation_pairs, *(pair for path in held_out for pair in read_pairs(path))])
-    log.info("%d training pairs, %d left out because they are held out", len(pairs), pair_count - len(pairs))
+    log.info("%d training pairs; excluded %d with a sentence in held-out data", len(pairs), pair_count - len(pairs))
     if not pairs:
         raise ValueError("every training pair is also held out: pass other files to --data")
     return pairs, validation_pairs

@@ -38,8 +38,8 @@ class TrainingState:
 class RunFolder:
     """The files of one training run.
 
-    `prepare` writes tokenizer.model, train.safetensors and validation.safetensors. `train` writes state.safetensors and
-    the last few checkpoints, weights-STEP.safetensors. `train` also writes the folder model/ with the current model and
+    `prepare` writes tokenizer.model, train.safetensors and validation.safetensors. `train` writes state.safetensors,
+    the last few checkpoints (weights-STEP.safetensors), and the folder model/, which contains the current model and
     the learning curve.
     """
 
@@ -102,7 +102,7 @@ class RunFolder:
     def fingerprints(self, tokenizer: Tokenizer) -> dict[str, str]:
         """Return the fingerprints of the tokenizer file and the data files, by file name.
 
-        Load the data first, because the seals of the data files are not checked here.
+        Load the data first, because this method does not verify the data files' checksums.
 
         Args:
             tokenizer: the run's tokenizer.
@@ -194,10 +194,10 @@ def read_data(path: Path, advice: str) -> tuple[TokenData | Contexts, str]:
 
     Args:
         path: data file.
-        advice: advice for error messages; `read_sealed` describes the errors.
+        advice: what error messages tell the user to do; `read_sealed` describes the errors.
     """
     sealed = read_sealed(path, {"vocabulary"}, advice)
-    # Copy the arrays. Memory-mapped data would be read again in every epoch, without a check of the seal.
+    # Copy the arrays, because memory-mapped data would be read again in every epoch without verifying the checksum.
     arrays = {name: tensor.numpy().copy() for name, tensor in sealed.tensors.items()}
     kind = Contexts if CONTEXTS in arrays else TokenData
     return kind.of_arrays(arrays), sealed.notes["vocabulary"]

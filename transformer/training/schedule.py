@@ -11,11 +11,11 @@ def trapezoid(step: int, *, steps: int, warmup: int, cooldown: float) -> float:
     Args:
         step: 0-based number of the step.
         steps: total number of steps.
-        warmup: number of steps in which the rate rises.
-        cooldown: fraction of all steps, 0 to 1, that form the decay at the end.
+        warmup: number of steps over which the rate rises.
+        cooldown: fraction of all steps, 0 to 1, over which the rate decays at the end.
 
     Returns:
-        Factor of the peak learning rate, above 0 and at most 1.
+        Factor by which to multiply the peak learning rate, above 0 and at most 1.
     """
     up = (step + 1) / warmup if warmup else 1.0
     down = (steps - step) / max(1.0, cooldown * steps)

@@ -69,17 +69,20 @@ class TrainingSetup:
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 
     def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
-        """Load a trained model of the same shape, except for the vocabulary size, and return it with its tokenizer.
+        """Load a trained model and its tokenizer. Except for the vocabulary size, its shape must be that of this model.
 
         Raises:
             CheckpointError: the folder cannot be read, or contains the wrong type of model (language or translation).
-            ValueError: the model has a different shape, or a tokenizer that is not a `Tokenizer`.
+            ValueError: the model has a different shape, or its tokenizer is not of the class `Tokenizer`.
         """
         config = self.model.config
         loaded = load_checkpoint(folder) if config.encoder_layers else load_language_model(folder, "cpu")
         sizes = {name: getattr(config, name) for name in ("source_vocabulary", "target_vocabulary", "dropout")}
         if not isinstance(loaded.tokenizer, Tokenizer) or replace(loaded.config, **sizes) != config:
-            raise ValueError(f"the model in {folder} differs in shape from the one to be trained: {loaded.config}")
+            raise ValueError(
+                f"the model in {folder} differs from this run in shape or type of tokenizer: train with its shape, "
+                f"{loaded.config}, or start from another model"
+            )
         return loaded.model, loaded.tokenizer
 
 

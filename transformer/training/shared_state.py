@@ -35,11 +35,11 @@ def shared_state(
     first = json.loads(process.broadcast(json.dumps(message).encode()))
     others = [name for name, value in own_facts.items() if value != first["own"][name]]
     if process.sum(len(others)):
-        which = f"this one differs in {' and in '.join(others)}" if others else "another process differs"
+        which = f"this process differs in {' and in '.join(others)}" if others else "another process differs"
         raise ValueError(
-            f"all processes of a training run must have the same options and prepared data as the first one, but "
-            f"{which}: start all processes with the same options, and copy the files that `prepare` wrote from the "
-            f"first machine into {folder.path}"
+            f"all processes of a training run must have the same options and prepared data as the first, but "
+            f"{which}: start all processes with the same options, and copy the prepared files of the first "
+            f"machine into {folder.path}"
         )
     if first["progress"] is None:
         return None

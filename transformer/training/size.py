@@ -32,7 +32,7 @@ def check_size(config: TransformerConfig, available: int | None) -> None:
         available: available memory in bytes; None if unknown.
 
     Raises:
-        ValueError: the model needs more memory; the message states both sizes.
+        ValueError: the model needs more memory; the message states the required and the available memory.
     """
     count = parameters(config)
     if available is not None and count * BYTES > available:

@@ -96,7 +96,7 @@ class Steps:
             trapezoid(step, steps=schedule.steps, warmup=schedule.warmup, cooldown=schedule.cooldown)
         )
         if not math.isfinite(norm):
-            raise DivergedError(f"the gradient of step {step + 1} has the norm {norm}")
+            raise DivergedError(f"the gradient norm of step {step + 1} is {norm}")
         return total, norm
 
     def autocast(self) -> torch.autocast:
@@ -110,7 +110,7 @@ class Steps:
         with torch.enable_grad(), waiting:
             with self.autocast():
                 loss = objective(batch.to(self.process.device))
-            # The gradient is that of the mean over the tokens of all processes. DistributedDataParallel divides
+            # Add to the gradient of the mean loss over the tokens of all processes. DistributedDataParallel divides
             # gradients by the number of processes, so multiply the loss by that number.
             (loss * self.process.count / tokens).backward()
         return float(loss.detach())

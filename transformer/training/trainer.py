@@ -36,8 +36,8 @@ class Trainer:
     """Trains one model in a run folder (see `RunFolder`).
 
     Every random choice in a step depends only on the seed, the step number and the process. A training run that is
-    interrupted and resumed with as many processes therefore takes the same steps as an uninterrupted one. Only the
-    averaged model may differ, because the clock decides when checkpoints are saved.
+    interrupted and resumed with the same number of processes therefore takes the same steps as an uninterrupted run.
+    Only the averaged model may differ, because the clock decides when checkpoints are saved.
 
     Args:
         run: run folder.
@@ -183,7 +183,7 @@ class Trainer:
         weights = self._weights()
         # The model file stores float16, so the weights must be finite in float16.
         if not all(weight.half().isfinite().all() for weight in weights.values()):
-            raise self._diverged(f"step {self.step} left weights that are not finite in half precision")
+            raise self._diverged(f"the weights are not finite in half precision after step {self.step}")
         self.folder.save_weights(self.step, weights, keep=self.config.average)
         self._save_model(average(self.folder.last_weights()))
         tensors = {f"weights.{name}": weight for name, weight in weights.items()}
@@ -200,7 +200,7 @@ class Trainer:
         save_model(self.folder.model, self.model.config, weights, self.tokenizer)
 
     def _finish(self) -> None:
-        """Save the average of the last n checkpoints as the model, with the n that gives the lowest validation loss."""
+        """Save the average of the last n checkpoints as the model; n is chosen for the lowest validation loss."""
         last_weights = self.folder.last_weights()
         candidates = {}
         for count in range(1, len(last_weights) + 1):
@@ -217,7 +217,7 @@ class Trainer:
     def _diverged(self, what: str) -> DivergedError:
         saved = self.folder.state()
         checkpoint = (
-            f"its last checkpoint is from step {saved.progress['step']}" if saved else "no checkpoint exists yet"
+            f"the last checkpoint is from step {saved.progress['step']}" if saved else "no checkpoint exists yet"
         )
         return DivergedError(
             f"training has diverged: {what}; {checkpoint}. Train in another folder with a lower --learning-rate or a "
@@ -237,8 +237,8 @@ class Trainer:
         for name, fingerprint in self.fingerprints.items():
             if progress["fingerprints"][name] != fingerprint:
                 raise ValueError(
-                    f"the run in {self.folder.path} was started with another {name}: prepare the original one again, "
-                    f"delete {STATE} there to start again with this one, or use another folder"
+                    f"the run in {self.folder.path} was started with a different {name}: prepare the original {name} "
+                    f"again, delete {STATE} in this folder to restart with the current {name}, or use another folder"
                 )
         # Configs saved by older versions have no "positions".
         began = {"positions": "", **progress["config"]}
@@ -296,5 +296,5 @@ class Trainer:
 
 
 def without_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Return the tensors whose names begin with `prefix`, by name without the prefix."""
+    """Return the tensors whose names begin with `prefix`, keyed by their names without `prefix`."""
     return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

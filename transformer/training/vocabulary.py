@@ -19,8 +19,8 @@ class Coverage:
     Attributes:
         words: number of words in the text, including repetitions.
         whole: number of words that are a single token, including repetitions.
-        cut: those of the FREQUENT_WORDS most frequent words that are split so that a token is a single letter, most
-            frequent first, each with its tokens.
+        cut: tokens of the words, among the FREQUENT_WORDS most frequent, that are split into tokens of which at least
+            one is a single letter; by word, most frequent first.
     """
 
     words: int
@@ -30,8 +30,8 @@ class Coverage:
     def __str__(self) -> str:
         cut = ", ".join("|".join(tokens) for tokens in self.cut.values()) or "none"
         return (
-            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them a single token; of the "
-            f"{FREQUENT_WORDS} most frequent words, those split so that a token is a single letter: {cut}"
+            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them single tokens; split words "
+            f"with a single-letter token among the {FREQUENT_WORDS} most frequent: {cut}"
         )
 
 
@@ -39,11 +39,11 @@ def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
     """Count how many words in the texts are a single token in a vocabulary.
 
     Raises:
-        ValueError: the texts have no words.
+        ValueError: the texts contain no words.
     """
     counts = Counter(word for text in texts for word in WORD.findall(normalise(text)))
     if not counts:
-        raise ValueError("these texts have no words")
+        raise ValueError("the texts contain no words: pass texts that contain letters")
     tokens = {word: [tokenizer.texts[token] for token in tokenizer.encode_ids(word, end=False)] for word in counts}
     cut = {
         word: tuple(tokens[word])

@@ -14,12 +14,12 @@ TOKEN_ROWS = ("source_embedding.weight", "target_embedding.weight", "generator.w
 def transfer(weights: Mapping[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:
     """Return a model's weights, adapted to another vocabulary.
 
-    Tokens in both vocabularies keep their rows. A new token's row averages the rows of the old tokens that spell it
+    Tokens in both vocabularies keep their rows. A new token's row is the mean row of the old tokens that spell it
     (Gee et al. 2022, "Fast Vocabulary Transfer for Language Model Compression", section 3). All other weights stay the
     same.
 
     Args:
-        weights: weights by name; the model uses the old vocabulary on both sides.
+        weights: weights by name, of a model that uses the old vocabulary for source and target.
         old: tokenizer of the trained model.
         new: tokenizer to transfer to.
     """

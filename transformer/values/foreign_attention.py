@@ -198,10 +198,10 @@ def is_causal(weights: np.ndarray) -> bool:
 
 
 def check_axes(weights: np.ndarray, kind: Kind) -> None:
-    """Check that attention weights have the axes [L, H, rows, columns], as far as shape and values reveal them.
+    """Check, as far as shape and values allow, that attention weights have the axes [L, H, rows, columns].
 
     Raises:
-        AttentionError: an axis is empty, a map of self-attention is not square, or rows and columns seem to be swapped.
+        AttentionError: an axis is empty, a self-attention map is not square, or rows and columns seem to be swapped.
     """
     layer = list(weights.shape[1:])
     if not weights.size:
@@ -211,7 +211,7 @@ def check_axes(weights: np.ndarray, kind: Kind) -> None:
     if kind != "cross" and layer[1] != layer[2]:
         raise AttentionError(
             f"A layer of the {kind} attention has the shape {layer}: pass [heads, rows, columns], with as many rows as "
-            "columns. Pass attention from one text to another as cross."
+            "columns. If one text attends to another, pass the weights as cross-attention."
         )
     if _sum_to_one(weights, -2) and not _sum_to_one(weights, -1):
         raise AttentionError(
@@ -241,8 +241,8 @@ def check_rows(weights: np.ndarray, name: str) -> None:
     rows = weights.sum(axis=-1)
     raise AttentionError(
         f"{what} has rows whose sums are between {rows.min():.3g} and {rows.max():.3g} instead of 1: call model.eval() "
-        "before the run, because dropout changes weights, and pass all columns, including padding, and the attention "
-        "mask."
+        "before the run, because dropout changes weights. Pass the attention mask, and pass all columns, including "
+        "padding."
     )
 
 
@@ -295,7 +295,7 @@ def _weights(array: Any, name: str) -> np.ndarray:
             f"The {name} attention is None, because fused kernels return no weights: load the model with "
             'attn_implementation="eager" and call it with output_attentions=True.'
         )
-    outputs = "outputs.attentions, or its encoder_attentions, decoder_attentions and cross_attentions"
+    outputs = "outputs.attentions, or outputs.encoder_attentions, .decoder_attentions and .cross_attentions"
     return _numbers(array, f"{name} attention", remedy=f": pass the model's {outputs}")
 
 

@@ -60,13 +60,13 @@ def tokens_of(
     ids: Sequence[int] | None = None,
     first: Role = "",
 ) -> tuple[str, tuple[Token, ...]]:
-    """Convert tokens from another tokenizer to `Token` objects; return the text and these objects.
+    """Convert tokens from another tokenizer to `Token` objects; return the text and the objects.
 
     Args:
         tokens: tokens as spelled in their vocabulary ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Token`
-            objects. If no token has such a mark, each token counts as a word.
+            objects. If no token marks a word boundary in one of these ways, each token counts as a word.
         text: text that the offsets or the spans of `Token` objects refer to. If the text or the offsets are None, the
-            text is built from the strings.
+            text is built from the tokens.
         offsets: character span [start, end) of each token in the text, like `offset_mapping` from Hugging Face; an
             empty span for a special token.
         roles: role of each token, "" for ordinary text; None derives the roles from the spelling.

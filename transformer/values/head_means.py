@@ -1,4 +1,4 @@
-"""Mean output of each head over a set of sentences, and the sentences' token ids; for mean and resample ablation."""
+"""Data for mean and resample ablation: each head's mean output over a set of sentences, and their token ids."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class HeadMeans:
                 sides = [
                     _texts(file.get_tensor(f"{side}_ids"), file.get_tensor(f"{side}_lengths"))
                     for side in SIDES
-                    if f"{side}_ids" in file.keys()  # noqa: SIM118 - no mapping
+                    if f"{side}_ids" in file.keys()  # noqa: SIM118 - `file` is not a mapping
                 ]
             pairs = tuple(zip(*sides, strict=True))
             if not all(array.ndim == 3 and np.isfinite(array).all() for array in outputs.values()):
@@ -85,7 +85,7 @@ class HeadMeans:
             return cls(metadata["model"], metadata["sentences"], outputs, pairs)
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
-                f"The file {folder / FILE} is damaged ({error}). Make it again with "
+                f"The file {folder / FILE} is damaged ({error}). Recreate it with "
                 "`python -m transformer.analysis means`."
             ) from error
 
@@ -150,5 +150,5 @@ def mean_outputs(traces: Iterable[Trace]) -> dict[Kind, np.ndarray]:
 
 
 def sentences_digest(sentences: Sequence[str]) -> str:
-    """Return a digest, 16 hexadecimal digits, that identifies the sentences and their order."""
+    """Return a digest of 16 hexadecimal digits that identifies the sentences and their order."""
     return hashlib.sha256("\n".join(sentences).encode()).hexdigest()[:16]

@@ -62,14 +62,14 @@ class Interventions:
         positions: whether the positional encoding is applied to the source and the target.
         seed, draw: random seed and draw number, which select the sentence and the positions for the mode "resample";
             see `draws_of`.
-        patches: for each place to overwrite, the position in the other sentence that provides the vector
-            (`values.patches`). The vector comes from a run without interventions. A patch is applied after all other
-            interventions at its place.
-        other: token ids of the other sentence's source, and of its decoder input; None without patches.
+        patches: vectors copied from a run on another sentence, without interventions: for each `Place` to overwrite,
+            the position in the other sentence that the vector comes from (`values.patches`). A patch is applied after
+            all other interventions at the same `Place`.
+        other: token ids of that sentence's source and decoder input; None without patches.
 
     Raises:
-        InterventionError: a value is out of range, a row sums to more than 1, a masked cell gets weight, or there are
-            patches without the other sentence.
+        InterventionError: a value is out of range, a row sums to more than 1, a masked cell has a weight above 0, or
+            there are patches without the other sentence.
     """
 
     gates: Mapping[Head, float] | tuple[tuple[Head, float], ...] = ()
@@ -91,16 +91,16 @@ class Interventions:
         attention = sorted((_place(row, 4), _cells(cells)) for row, cells in _pairs(self.attention))
         patches = sorted(checked_patch(*patch) for patch in _pairs(self.patches))
         if patches and self.other is None:
-            raise InterventionError("There are patches, but no other sentence: pass its token ids as other.")
+            raise InterventionError("Patches need another sentence to copy from: pass its token ids in `other`.")
         other = tuple(map(tuple, self.other)) if patches and self.other is not None else None
         hidden = {name: tuple(sorted(set(getattr(self, name)))) for name in ("hidden_source", "hidden_target")}
         if any(position < 0 for positions in hidden.values() for position in positions):
-            raise InterventionError("The position of a hidden token is negative: positions count from 0.")
+            raise InterventionError("The position of a hidden token is negative: positions start at 0.")
         most = 1.0 if self.mode == "uniform" else MAX_GATE
         for head, gate in gates:
             if not 0 <= gate <= most:
                 raise InterventionError(
-                    f"The gate of {head_name(head)} is {gate:g}: the mode {self.mode} accepts 0 to {most:g}."
+                    f"The gate of {head_name(head)} is {gate:g}: in {self.mode} mode, it must be 0 to {most:g}."
                 )
         if not all(isinstance(number, int) and number >= 0 for number in (self.seed, self.draw)):
             raise InterventionError(f"Seed and draw are {self.seed!r} and {self.draw!r}: pass non-negative integers.")
@@ -124,7 +124,7 @@ class Interventions:
         yield from _pairs(self.attention)
 
     def patched(self) -> Iterator[tuple[Place, int]]:
-        """Yield each patched place, and the position in the other sentence to patch from."""
+        """Yield each patched `Place`, and the position in the other sentence that its vector comes from."""
         yield from _pairs(self.patches)
 
     def visible(self, kind: Kind, queries: int, keys: int, *, start: int = 0) -> np.ndarray:
@@ -141,7 +141,7 @@ class Interventions:
         return not_hidden & np.tri(queries, keys, start, dtype=bool) if causal else not_hidden
 
     def not_hidden(self, kind: Kind, queries: int, keys: int, *, start: int = 0) -> np.ndarray:
-        """Return the part of the mask that hides tokens, without the causal mask, bool [queries, keys].
+        """Return the attention mask without its causal part, bool [queries, keys]; False if the key is hidden.
 
         The arguments are as in `visible`.
         """
@@ -150,7 +150,7 @@ class Interventions:
         return np.ones((queries, keys), dtype=bool) & (seen if kind == "cross" else seen | (key == query))
 
     def check(self, config: TransformerConfig, source_length: int) -> None:
-        """Check that the model and the source have every head, source position and patched place in the interventions.
+        """Check that every head, source position and patch in the interventions fits the model and the source.
 
         Args:
             config: model configuration.
@@ -197,7 +197,7 @@ class Interventions:
         )
 
     def _check_patch(self, config: TransformerConfig, source_length: int, place: Place, other: int) -> None:
-        """Check that a patch's place and the position in the other sentence exist, and that attention rows fit.
+        """Check that a patch fits: its layer, head and positions exist, and an attention row keeps its length.
 
         Raises:
             InterventionError: a check fails.
@@ -211,7 +211,10 @@ class Interventions:
             fits = len(ids) <= config.max_positions and all(0 <= number < size for number in ids)
             # A language model has no source tokens, and its source vocabulary has size 0.
             if not fits or bool(ids) != bool(size):
-                raise InterventionError(f"{where}: the other sentence's token ids do not fit this model.")
+                raise InterventionError(
+                    f"{where}: the other sentence is empty or too long, or has token ids outside the vocabulary: pass "
+                    "the ids of this model's tokenizer."
+                )
         side = stack_of(site)
         if (side == "encoder" and position >= source_length) or other >= len(sides[side == "decoder"]):
             raise InterventionError(f"{where} does not fit: one of the two sentences is too short.")
@@ -219,23 +222,23 @@ class Interventions:
             position != other if site == "decoder.weights" else source_length != len(sides[0])
         ):
             raise InterventionError(
-                f"{where} does not fit: a row of attention can be patched only if both rows have the same length."
+                f"{where} does not fit: an attention row can be replaced only by a row of the same length."
             )
 
     def _check_row(self, row: Row, cells: Cells) -> None:
         where = f"Row {row[3] + 1} of {head_name(row[:3])}"
         if len({column for column, _ in cells}) < len(cells) or any(column < 0 for column, _ in cells):
-            raise InterventionError(f"{where}: columns must count from 0, and no column may occur twice.")
+            raise InterventionError(f"{where}: no column may be negative or occur twice.")
         if not all(0 <= share <= 1 for _, share in cells):
-            raise InterventionError(f"{where}: every share must be a number from 0 to 1.")
+            raise InterventionError(f"{where}: every weight must be a number from 0 to 1.")
         total = math.fsum(share for _, share in cells)
         if total > 1 + TOLERANCE:
-            raise InterventionError(f"{where}: the shares add up to {total:.4g}; the maximum is 1.")
+            raise InterventionError(f"{where}: the weights add up to {total:.4g}; the maximum is 1.")
         width = 1 + max((column for column, _ in cells), default=0)
         visible = self.visible(row[0], 1, width, start=row[3])[0]
         for column, share in cells:
             if share > 0 and not visible[column]:
-                raise InterventionError(f"{where}: column {column + 1} is masked, so it cannot get weight.")
+                raise InterventionError(f"{where}: column {column + 1} is masked, so its weight must be 0.")
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -302,7 +305,9 @@ def _place(place: Sequence[Any], length: int) -> Any:
     numbers = place[1:]
     if len(place) != length or place[0] not in KINDS or not all(isinstance(n, int) and n >= 0 for n in numbers):
         wanted = "(kind, layer, head, row)" if length == 4 else "(kind, layer, head)"
-        raise InterventionError(f"{place!r} is not {wanted}, counted from 0; the kinds are {', '.join(KINDS)}.")
+        raise InterventionError(
+            f"{place!r} is invalid: pass {wanted} with numbers that start at 0; the kinds are {', '.join(KINDS)}."
+        )
     return place
 
 

@@ -24,8 +24,8 @@ PatchSite = Literal[
     "decoder.feed_forward",
 ]
 PATCH_SITES: tuple[PatchSite, ...] = get_args(PatchSite)
-# (site, layer, head, position). Head is 0 for sites without heads. For the residual stream, the second number is a
-# depth: 0 is the embedding, and l is the stream after l layers. The last depth is before a pre-norm stack's final norm.
+# (site, layer, head, position). Head is 0 for sites without heads. For the residual stream, the layer is a depth:
+# 0 is the embedding, and l is the stream after l layers. The last depth is before a pre-norm stack's final norm.
 Place = tuple[PatchSite, int, int, int]
 # Token ids of a source text, and token ids of the decoder input, which begins with the start symbol.
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
@@ -68,7 +68,7 @@ def patch_name(place: Place, other: int | None = None) -> str:
 
 
 def parse_patch(text: str) -> tuple[Place, int]:
-    """Parse a patch name, as returned by `patch_name`, into a place and the position in the other sentence.
+    """Parse a name returned by `patch_name` into a `Place` and the position in the other sentence to copy from.
 
     Raises:
         InterventionError: `text` is not a patch name.
@@ -91,7 +91,7 @@ def parse_patch(text: str) -> tuple[Place, int]:
 
 
 def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
-    """Validate and return a patch: a place, and the position in the other sentence.
+    """Validate and return a patch: a `Place`, and the position in the other sentence to copy from.
 
     Raises:
         InterventionError: `place` is not (site, layer, head, position), or a number is negative.
@@ -104,7 +104,7 @@ def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
         or not all(isinstance(number, int) and number >= 0 for number in (*place[1:], other))
     ):
         raise InterventionError(
-            f"{place!r} and {other!r} are not a place (site, layer, head, position) and a position, counted from 0; "
-            f"the sites are {', '.join(PATCH_SITES)}, and a site without heads has head 0."
+            f"{place!r} and {other!r} are not a patch: pass (site, layer, head, position) and a position in the other "
+            f"sentence. Numbers start at 0, head is 0 at sites without heads; sites are {', '.join(PATCH_SITES)}."
         )
     return place, other  # type: ignore[return-value]

@@ -70,7 +70,7 @@ class Run(Generic[Result]):
 
 
 class Runs:
-    """Base class of objects that answer runs: models, caches, and clients of remote models."""
+    """Base class of objects that return the results of runs: models, caches, and clients of remote models."""
 
     def get(self, run: Run[Result]) -> Result:
         """Return a run's result, after getting the results that the run needs.

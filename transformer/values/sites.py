@@ -1,4 +1,4 @@
-"""Sites: the places in a model where a run can read and change a value, with the value's shape."""
+"""Sites: the points in a model where a run can read and change a value, and the shapes of these values."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from transformer.config import TransformerConfig
 
-# Function of a site's value x, the layer index and the position of the first query; docs/hooks.md describes them. It
-# returns the value to use instead of x, or None to keep x.
+# Function of a site's value x, the layer index and the position of the first query (see docs/hooks.md). It returns
+# the value to use instead of x, or None to keep x.
 HookFunction = Callable[["Tensor", int, int], "Tensor | None"]
 # One or more functions by site, such as "decoder.residual", or by site and 0-based layer, such as "decoder.residual.2".
 # Several functions at a site run in order.
@@ -41,7 +41,7 @@ IN_EACH_ATTENTION = {
     "values": ("[B, H, S, K]", "the values of all positions read so far"),
     "scores": ("[B, H, T, S]", "queries times keys divided by sqrt(K), with position biases, before the mask"),
     "weights": ("[B, H, T, S]", "the attention weights: the softmax of the scores that the mask allows"),
-    "outputs": ("[B, H, T, K]", "each head's weights times values, before the heads are joined"),
+    "outputs": ("[B, H, T, K]", "each head's weights times values, before the heads are concatenated"),
 }
 # Shape and meaning of each site, by name.
 SITES: Mapping[str, tuple[str, str]] = {
@@ -49,7 +49,7 @@ SITES: Mapping[str, tuple[str, str]] = {
     "decoder.cross_attention_input": ("[B, T, D]", "the input of cross-attention, normalised if the model is pre-norm"),
     "decoder.cross_attention": ("[B, T, D]", "the output of cross-attention, after the output projection"),
     "decoder.after_cross_attention": ("[B, T, D]", "the residual stream after cross-attention"),
-    "decoder.logits": ("[B, T, V]", "the scores of the next token, before the softmax"),
+    "decoder.logits": ("[B, T, V]", "a score for each possible next token, before the softmax"),
     **{f"{kind}.{name}": entry for kind in KINDS for name, entry in IN_EACH_ATTENTION.items()},
 }
 OUTSIDE_LAYERS = ("embedding", "stack_output", "logits")
@@ -67,11 +67,11 @@ def check_sites(names: Iterable[str], config: TransformerConfig | None = None) -
         site, layer = split_site(name)
         if site not in SITES or not _has(config, site):
             sites = ", ".join(site for site in SITES if _has(config, site))
-            raise InterventionError(f"unknown site {name!r}; sites{' of this model' if config else ''} are {sites}")
+            raise InterventionError(f"unknown site {name!r}: the sites{' of this model' if config else ''} are {sites}")
         if layer and site.endswith(OUTSIDE_LAYERS):
             raise InterventionError(f"{site} is outside the layers: leave out {layer!r} in {name!r}")
         if layer and config is not None and int(layer) >= config.layers_of(_kind(site)):
-            raise InterventionError(f"{name!r} is beyond the last layer, {config.layers_of(_kind(site)) - 1}")
+            raise InterventionError(f"{name!r} does not exist: the last layer is {config.layers_of(_kind(site)) - 1}")
 
 
 def check_hooks(hooks: HookFunctions) -> None:
@@ -84,7 +84,7 @@ def check_hooks(hooks: HookFunctions) -> None:
     for site in hooks:
         for function in functions_at(site, hooks):
             if not callable(function):
-                raise InterventionError(f"the hook at {site} is not a function, but {function!r}")
+                raise InterventionError(f"the hook at {site} must be a function, not {function!r}")
             try:
                 inspect.signature(function).bind(None, 0, 0)
             except ValueError:

@@ -28,5 +28,5 @@ class Token:
 
     @property
     def special(self) -> bool:
-        """Whether the token is neither text nor audio, but padding, a start or end symbol, or a language code."""
+        """Whether the token is a special symbol (padding, start, end, language code or other), not text or audio."""
         return self.role not in ("", "unknown", "frame")

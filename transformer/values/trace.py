@@ -27,7 +27,9 @@ The details, returned by `Trace.detail`, `Trace.residual` and `Trace.feed_forwar
 - encoder_residual [2L + 1, S, D]: the encoder's residual stream: the embeddings, then the sum after every sub-layer.
 - decoder_residual [3L + 1, T, D]: the decoder's residual stream; [2L + 1, T, D] for a language model.
 - encoder_feed_forward [L, S, D]: outputs of the encoder's feed-forward networks.
-- decoder_feed_forward [L, T, D]: outputs of the decoder's feed-forward networks. Files of older versions lack both.
+- decoder_feed_forward [L, T, D]: outputs of the decoder's feed-forward networks.
+
+Files of older versions lack the outputs of the feed-forward networks.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ PARTS: Mapping[Stack, tuple[Part, ...]] = {
 # Token fields and their names in files. The files keep the names of older versions.
 STORED = {"source_tokens": "source_pieces", "target_tokens": "target_pieces", "predicted_tokens": "predicted_pieces"}
 TEXTS = ("source_text", "target_text", "complete", "model")
-# Follows the model's version in a trace that was made with hooks, which nobody can repeat from the trace.
+# Suffix of the model version in a trace made with hooks: a run with hooks cannot be repeated from its trace.
 HOOKED = " with hooks"
 
 
@@ -213,7 +215,7 @@ class Trace:
 
     def _requested(self, name: str) -> np.ndarray:
         if name not in self.details:
-            raise ValueError(f"this trace has no {name}: compute it with details=True")
+            raise ValueError(f"this trace has no {name}: compute the trace with details=True")
         return self.details[name]
 
     def equals(self, other: Trace) -> bool:
@@ -262,8 +264,8 @@ class Trace:
             source_tokens, target_tokens: one token for each row or column, including special tokens, as spelled in the
                 vocabulary. An extra target token at the end is the last row's prediction.
             source_text, target_text: texts that the offsets refer to; None builds each text from its tokens.
-            source_offsets, target_offsets: character span [start, end) of each token: a tokenizer's `offset_mapping`.
-            source_mask, target_mask: 1 for tokens, 0 for padding, which is removed: a tokenizer's `attention_mask`.
+            source_offsets, target_offsets: a tokenizer's `offset_mapping`: character span [start, end) of each token.
+            source_mask, target_mask: a tokenizer's `attention_mask`: 1 for tokens, 0 for padding. Padding is removed.
             item: index of the text in the batch; None if the batch has one text.
             beam_indices: `beam_indices` as returned by `generate` after beam search.
             model: the model's name.

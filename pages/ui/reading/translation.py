@@ -94,7 +94,7 @@ def _read_another(typed: str) -> None:
 def _describe_effort(reading: Reading) -> str:
     own, model = reading.own, reading.translator
     source, target = len(own.source_tokens) - 1, len(own.predicted_tokens) - own.complete
-    where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
+    where = PROCESSORS[model.device] + (" of the model server" if server() else "")
     return (
         f"The model ({parameter_count(model.parameters)}, on {where}) read {source} "
         f"{'token' if source == 1 else 'tokens at once'} and wrote {target}"

@@ -260,7 +260,7 @@ def test_invalid_patch_name_raises_an_error(name):
         ({("cross.outputs", 0, 3, 0): 0}, "no such layer or head"),
         ({("encoder.outputs", 0, 0, 99): 0}, "one of the two sentences is too short"),
         ({("decoder.outputs", 0, 0, 0): 99}, "one of the two sentences is too short"),
-        ({("decoder.weights", 0, 0, 1): 2}, "both rows have the same length"),
+        ({("decoder.weights", 0, 0, 1): 2}, "only by a row of the same length"),
     ],
 )
 def test_patch_outside_the_model_or_sentence_raises_an_error(shaped_translator, patches, message):
@@ -270,12 +270,12 @@ def test_patch_outside_the_model_or_sentence_raises_an_error(shaped_translator, 
 
 def test_invalid_patch_settings_raise_an_error(small_translator):
     place = ("encoder.residual", 0, 0, 0)
-    with pytest.raises(InterventionError, match="no other sentence"):
+    with pytest.raises(InterventionError, match="another sentence to copy from"):
         Interventions(patches={place: 0})
     with pytest.raises(InterventionError, match="sites are"):
         Interventions(patches={("encoder.residual", 0, 1, 0): 0}, other=((1,), (1,)))
     unknown = Interventions(patches={place: 0}, other=((10**6,), (1,)))
-    with pytest.raises(InterventionError, match="do not fit this model"):
+    with pytest.raises(InterventionError, match="ids outside the vocabulary"):
         small_translator.trace("A dog.", interventions=unknown)
     assert Interventions(other=((1,), (1,))) == Interventions()
 

@@ -246,7 +246,7 @@ UNREADABLE = {
         lambda folder: (folder / "tokenizer.json").write_text("{"),
         "tokenizer.json is not a JSON file",
     ),
-    "another tokenizer": (model_of(type="WordPiece"), "a model of the type 'WordPiece', but only byte-level BPE"),
+    "another tokenizer": (model_of(type="WordPiece"), "a model of type 'WordPiece', but only byte-level BPE"),
     "another pattern": (
         tokenizer_file(pre_tokenizer={"type": "Metaspace"}),
         "the pre_tokenizer in tokenizer.json is not GPT-2's",
@@ -262,7 +262,7 @@ UNREADABLE = {
     "ids with a gap": (model_of(vocab={"a": 5}, merges=[]), "must give its 2 tokens the ids 0 to 1"),
     "an added token without a number": (
         tokenizer_file(added_tokens=[{"content": "x"}]),
-        "tokenizer.json has an added token without",
+        "tokenizer.json has an invalid added token (id None)",
     ),
     "no symbol": (without_symbols, "the start symbol is unknown"),
     "a pickle": (pickled, "only available as a pickle (pytorch_model.bin), which may contain code: load"),

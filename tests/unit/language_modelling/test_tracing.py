@@ -159,7 +159,7 @@ def test_hook_can_switch_off_a_head_of_a_language_model(loaded):
         ({"interventions": Interventions({("decoder", 0, 0): 0.0}, "mean")}, "only for translators: choose .* zero or"),
         ({"interventions": Interventions({("cross", 0, 0): 0.0})}, "no head cross.1.1: cross attention has 0 layers"),
         ({"interventions": Interventions(hidden_source=[0])}, "no source token 1: the source has 0"),
-        ({"hooks": {"encoder.scores": print}}, "unknown site 'encoder.scores'; sites of this model are decoder.embed"),
+        ({"hooks": {"encoder.scores": print}}, "unknown site 'encoder.scores': the sites of this model are decoder"),
         ({"hooks": {"decoder.after_cross_attention": print}}, "unknown site 'decoder.after_cross_attention'"),
     ],
 )
@@ -177,7 +177,7 @@ def test_activations_of_a_language_model_match_its_trace(loaded):
     np.testing.assert_array_equal(found["decoder.weights"], trace.decoder)
     np.testing.assert_array_equal(found["decoder.residual.1"], trace.residual_stream("decoder")[4])
     assert found["decoder.logits"].argmax(-1).tolist() == trace.candidate_ids[:, 0].tolist()
-    with pytest.raises(InterventionError, match="unknown site 'encoder.residual'; sites of this model are"):
+    with pytest.raises(InterventionError, match="unknown site 'encoder.residual': the sites of this model are"):
         reading_activations(loaded, TEXT, ["encoder.residual"])
 
 

@@ -172,7 +172,7 @@ def refused_or_the_same(whole: Whole, kind: str, what: tuple) -> None:
             assert "\n" not in str(error) and len(str(error)) < 600, error
             assert str(damaged) in str(error), "it names the folder"
             if kind == "translator":
-                told = "Fetch" in str(error) or "Train" in str(error) or "Make it again" in str(error)
+                told = "Fetch" in str(error) or "Train" in str(error) or "Recreate it" in str(error)
                 assert told, "it says what to do"
             return
         assert same(found, whole.models[kind])

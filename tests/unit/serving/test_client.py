@@ -25,7 +25,7 @@ from transformer.values.cancellation import cancellable
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import Interventions
 
-GONE = "^The model's server at .* does not answer .*$"
+GONE = "^The model server at .* does not answer .*$"
 BEAM = DecodingSettings("beam", beam_size=3)
 
 
@@ -220,7 +220,7 @@ def test_server_that_does_not_name_its_device_is_rejected(small_translator, mode
 
     with (
         model_server(Speechless(small_translator)) as address,
-        pytest.raises(ServerError, match="is not from an Attention Atlas model server, .*device"),
+        pytest.raises(ServerError, match="is not an Attention Atlas model server, .*device"),
     ):
         RemoteTranslator(address, model_folder, "cpu")
 
@@ -252,7 +252,7 @@ def test_server_with_a_different_model_is_rejected(small_translator, copying_tra
     ],
 )
 def test_invalid_model_server_url_is_reported(model_folder, address):
-    with pytest.raises(ServerError, match="is not the address of a model's server: write it like"):
+    with pytest.raises(ServerError, match="is not the address of a model server: enter a URL such as"):
         RemoteTranslator(address, model_folder, "cpu")
 
 

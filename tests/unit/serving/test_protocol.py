@@ -234,9 +234,7 @@ SCORES = ScoresRun("A dog.", None, ())
     ids=lambda reply: repr(reply.body[:20]),
 )
 def test_invalid_response_is_reported_in_one_line(reply):
-    with pytest.raises(
-        ServerError, match=f"^The answer from {ADDRESS} is not from an Attention Atlas model server, .*$"
-    ):
+    with pytest.raises(ServerError, match=f"^{ADDRESS} is not an Attention Atlas model server, .*$"):
         result_of(reply, ADDRESS, "m", SCORES)
 
 
@@ -266,9 +264,9 @@ def test_errors_are_raised_with_their_original_type():
 def test_mismatched_protocol_or_model_is_reported_in_one_line():
     newer = json.dumps({"protocol": PROTOCOL + 1, "model": "m", "what": "nobody knows yet"}).encode()
     versions = f"uses version {PROTOCOL + 1} of the protocol, but this app uses version {PROTOCOL}"
-    with pytest.raises(ServerError, match=f"^The model's server at .* {versions}: .*$"):
+    with pytest.raises(ServerError, match=f"^The model server at .* {versions}: .*$"):
         result_of(Reply(200, JSON, newer), ADDRESS, "m", TraceRun("A dog."))
-    with pytest.raises(ServerError, match="^The model's server at .* has the model other, but this app needs m: .*$"):
+    with pytest.raises(ServerError, match="^The model server at .* has the model other, but this app needs m: .*$"):
         result_of(json_reply("other"), ADDRESS, "m", TraceRun("A dog."))
 
 

@@ -75,8 +75,8 @@ def test_events_of_a_training_run_are_derived_from_its_scores(small_run):
     run = replace(small_run, snapshots=tuple(changed(*each) for each in enumerate(small_run.snapshots)))
     assert [event.text for event in events(run)] == [
         "cross head 2 becomes a mirror at step 6",
-        "half of the held-out items are right at step 9",
-        "99% of the held-out items are right at step 12",
+        "half of the held-out items are solved at step 9",
+        "99% of the held-out items are solved at step 12",
     ], "the first head was one before it learned anything"
     assert (events(run)[0].kind, events(run)[0].layer, events(run)[0].head) == ("cross", 0, 1)
 
@@ -97,8 +97,8 @@ def test_delayed_generalisation_is_reported_as_grokking(small_run):
         ),
     )
     assert [event.text for event in events(run)] == [
-        "99% of the training items are right at step 100",
-        "half of the held-out items are right at step 2,000",
-        "99% of the held-out items are right at step 2,000",
+        "99% of the training items are solved at step 100",
+        "half of the held-out items are solved at step 2,000",
+        "99% of the held-out items are solved at step 2,000",
         "grokking: the held-out items follow at step 2,000, 1,900 steps after the training items",
     ]

@@ -34,8 +34,8 @@ def test_rows_with_an_empty_side_are_counted(tmp_path, caplog):
     assert read_rows(file) == [("one", "eins"), ("", "zwei"), ("three", "")]
     assert read_sentences(file, 2) == ["eins", "zwei"]
     assert [record.getMessage() for record in caplog.records] == [
-        f"{file}: 2 of 3 pairs left out because a side is empty",
-        f"{file}: 1 of 3 sentences left out because they are empty",
+        f"{file}: skipped 2 of 3 pairs, because the source or target is empty",
+        f"{file}: skipped 1 of 3 sentences, because they are empty",
     ]
 
 

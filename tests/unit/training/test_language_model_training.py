@@ -117,7 +117,7 @@ def test_mixed_translator_and_language_model_data_is_rejected(run, prepared, tmp
         ({"repeated": 1.0}, "--repeated must be .* below 1"),
         ({"repeated": float("nan")}, "--repeated must be at least 0"),
         ({"patterns": 1.1}, "--patterns must be at least 0"),
-        ({"context": 1}, "no text of the train data fits into a context of size 1: choose a larger --context"),
+        ({"context": 1}, "no text in the train data fits into a context of 1 tokens: choose a larger --context"),
     ],
 )
 def test_data_that_cannot_be_prepared_is_reported(prepared, tmp_path, changes, message):

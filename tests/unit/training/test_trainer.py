@@ -102,7 +102,7 @@ def test_run_started_from_a_model_has_its_weights(run, tmp_path_factory):
     expected = dict(load_checkpoint(run / "model").model.named_parameters())
     for name, parameter in again.model.named_parameters():
         assert torch.equal(parameter, expected[name]), name
-    with pytest.raises(ValueError, match="differs in shape from the one to be trained"):
+    with pytest.raises(ValueError, match="differs from this run in shape"):
         trainer(other, start=run / "model", d_ff=32)
 
 
@@ -145,11 +145,11 @@ def test_non_finite_loss_stops_the_training_and_changes_no_weight(run):
     with torch.no_grad():
         training.model.decoder_norm.bias[0] = math.inf
     before = {name: parameter.clone() for name, parameter in training.model.named_parameters()}
-    with pytest.raises(DivergedError, match="loss of step 2 is (nan|inf); its last checkpoint is from step 1"):
+    with pytest.raises(DivergedError, match="loss of step 2 is (nan|inf); the last checkpoint is from step 1"):
         training.train()
     for name, parameter in training.model.named_parameters():
         assert torch.equal(parameter, before[name]), name
-    with pytest.raises(DivergedError, match="weights that are not finite"):
+    with pytest.raises(DivergedError, match="weights are not finite"):
         training._save()
     assert trainer(run, steps=40).step == 1
 
@@ -227,7 +227,7 @@ def test_run_with_newly_prepared_data_resumes_only_if_the_data_is_the_same(train
         ({**files, "vocabulary": 410}, "tokenizer.model"),
     ):
         prepare(trained, **changes)
-        with pytest.raises(ValueError, match=f"was started with another {name}: prepare .* delete {STATE}"):
+        with pytest.raises(ValueError, match=f"was started with a different {name}: prepare .* delete {STATE}"):
             trainer(trained, steps=4)
     (trained / STATE).unlink()
     assert trainer(trained, steps=4).step == 0

@@ -55,7 +55,7 @@ def test_training_commands_lead_from_sentence_pairs_to_scores(tmp_path, tokenize
     with caplog.at_level(logging.INFO):
         done = run_main(main, "prepare", "--run", run, "--data", data, "--validation", held_out, "--from", given)
     assert done.returncode == 0, done.stderr
-    assert "39 training pairs, 1 left out" in caplog.text
+    assert "39 training pairs; excluded 1 with" in caplog.text
     sizes = ("--d-model", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--batch-pieces", 256)
     # Training changes the memory settings of its process, so use a separate process.
     done = command("train", "--run", run, "--device", "cpu", *sizes, "--steps", 2, "--warmup", 1)
@@ -143,7 +143,7 @@ def test_chosen_sentences_are_printed_in_model_card_format(tmp_path, run_main):
         (("--sampled", 10**12), "--sampled must be at least 0 and at most 1,000, not 1000000000000"),
         (("--vocabulary", 9_999_999_999_999), "--vocabulary must be at least 1 and at most 65,535, not 9999999999999"),
         (("--vocabulary", 0), "--vocabulary must be at least 1"),
-        (("--vocabulary", 9000), "cannot make 9000 tokens from this text; the maximum is"),
+        (("--vocabulary", 9000), "cannot train a vocabulary of 9000 tokens on this text; the maximum is"),
         (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
     ],
 )
@@ -167,7 +167,8 @@ def prepare_two_pairs(folder, run_main, translation, command, *options):
 def test_data_with_only_overlong_pairs_is_rejected(tmp_path, run_main):
     done = prepare_two_pairs(tmp_path, run_main, "eine kleine Katze " * 90, "prepare")
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
-        "error: no pair of the validation data has at most 256 tokens on each side: write one sentence per line"
+        "error: every pair in the validation data has a source or target of more than 256 tokens: write one sentence "
+        "per line"
     )
 
 
@@ -175,7 +176,7 @@ def test_data_with_only_overlong_pairs_is_rejected(tmp_path, run_main):
 def test_context_size_that_fits_no_text_is_rejected(tmp_path, run_main, context):
     done = prepare_two_pairs(tmp_path, run_main, "eine kleine Katze", "prepare-language-model", "--context", context)
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
-        f"error: no text of the train data fits into a context of size {context}: choose a larger --context"
+        f"error: no text in the train data fits into a context of {context} tokens: choose a larger --context"
     )
 
 

@@ -1,4 +1,4 @@
-"""Runs that a translator answers. Importing this package imports all modules in it, which registers their runs."""
+"""Runs that a translator executes. Importing this package imports all modules in it, which registers their runs."""
 
 import importlib
 import pkgutil

@@ -37,7 +37,7 @@ class AttributionRun(Run[Attribution]):
     words: bool = False
 
     uses = "weights"
-    message = "Asking what mattered …"
+    message = "Finding out what mattered …"
     long = True
 
     @property

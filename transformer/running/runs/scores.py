@@ -110,7 +110,10 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
     def compute(self, runs: Translator) -> np.ndarray:
         source, read, _ = runs.given(self.text, self.target)
         if not (0 <= self.step < len(self.target) and all(0 <= each < runs.tokenizer.size for each in self.tokens)):
-            raise TextError("There is no such step or token: choose another.")
+            raise TextError(
+                f"Step {self.step} or one of the tokens {self.tokens} does not exist: choose a step below "
+                f"{len(self.target)} and token ids below {runs.tokenizer.size}."
+            )
         runs.check_variants(self.variants, source)
         return contrasts(runs._model, source, read[:, : self.step + 1], self.tokens, self.variants)
 
