@@ -30,7 +30,7 @@ __all__ = [
     "model_view",
     "show",
 ]
-# Each name is imported on first use, because drawing arrays needs only numpy.
+# Each name is imported on first use, so that users who only draw arrays need no package except numpy.
 _HOMES = {
     "Browser": "attention_atlas.widget",
     "Drawing": "attention_atlas.drawing",

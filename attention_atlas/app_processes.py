@@ -256,7 +256,9 @@ async def wait_until_listening(process: Process, port: int) -> None:
         else:
             writer.close()
             return
-    raise StartError("the app did not start")
+    code = process.returncode
+    what = f"did not listen within {START_TIMEOUT:.0f} s" if code is None else f"exited with code {code}"
+    raise StartError(f"the app did not start (its process {what})")
 
 
 async def wait_until_answering(process: Process, port: int) -> None:
@@ -273,7 +275,7 @@ async def wait_until_answering(process: Process, port: int) -> None:
     except (OSError, TimeoutError):
         answered = b""
     if not answered:
-        raise StartError("the app did not start")
+        raise StartError("the app did not start (its process does not answer)")
 
 
 async def stop(process: Process) -> None:

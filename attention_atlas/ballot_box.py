@@ -87,7 +87,8 @@ class BallotBox:
         """Show the model's answer to everyone.
 
         Raises:
-            VoteError: the vote is not closed or already revealed, or the model's answer does not fit the question.
+            VoteError: the vote is still open, already revealed or missing, or the model's answer does not fit the
+                question.
         """
         if self.status != "closed":
             raise VoteError(409, "First close the vote.")

@@ -31,9 +31,9 @@ def head_view(
     Args:
         attention, tokens: list of layers [1, H, rows, columns] and the rows' tokens, for a model with one stack.
         sentence_b_start: ignored, because one drawing shows both sentences.
-        prettify_tokens: ignored, because token marks are always made readable.
+        prettify_tokens: ignored, because tokens are always shown in readable form.
         layer, heads: 0-based layer and heads to show first.
-        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens: the same for an
+        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens: layers and tokens of an
             encoder-decoder.
         include_layers: 0-based layers; the lowest is shown first unless `layer` is given. The drawing always has all
             layers.

@@ -1,12 +1,13 @@
-// A board of switches, and the names that its heads have in the URL.
+// The boards of head switches, and the names of the heads in the URL.
 
 /**
- * A board of switches. `picture` contains the maps of all its heads; each switch shows its head's part of the picture.
+ * The switches for all heads of one attention kind. `picture` contains the maps of these heads; each switch shows its
+ * head's part of the picture.
  * @typedef {{ kind: string, title: string, layers: number, heads: number, picture: string }} Board
  */
 
 /**
- * Returns the names of the heads of one layer of a board.
+ * Returns the head names in one layer of a board.
  * @param {Board} board
  * @param {number} layer
  */
@@ -15,7 +16,7 @@ export function headNamesOfRow({ kind, heads }, layer) {
 }
 
 /**
- * Returns the names of all heads of a board.
+ * Returns the names of all heads on a board.
  * @param {Board} board
  */
 export function headNamesOf(board) {

@@ -25,7 +25,7 @@ class HeadSwitches extends Component {
   off = new Set();
   /** @type {string[]} sent states that the server has not answered yet */
   sent = [];
-  /** the boards that are drawn and the open kind, as JSON */
+  /** the drawn boards and the kind of the open board, as JSON */
   made = "";
   /** the state of the heads in `off`, such as "off" or "set to a gate of 0.5" */
   changed = "";
@@ -39,7 +39,7 @@ class HeadSwitches extends Component {
     super(parent, element("div", { class: "switches" }));
     /** @type {(text: string, title: string, onclick: () => void) => HTMLButtonElement} */
     const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
-    this.others = button("Only this", "Switch off all other heads of the same board", () => this.keepCurrent());
+    this.others = button("Only this", "Switch off all other heads on this head's board", () => this.keepCurrent());
     this.bar = element("div", { class: "bar" },
       button("All on", "Switch every head on", () => this.change([...this.off], false)),
       button("Invert", "Switch on the heads that are off, and switch off all others", () => this.invert()),
@@ -72,7 +72,7 @@ class HeadSwitches extends Component {
     this.draw();
   }
 
-  // Rebuilds the boards if they or the open kind have changed.
+  // Rebuilds the boards if they have changed or another board has been opened.
   fill() {
     const needed = JSON.stringify([this.boards, this.open]);
     if (this.made === needed) return;
@@ -122,10 +122,10 @@ class HeadSwitches extends Component {
     }, text);
     const rows = Array.from({ length: layers }, (_, layer) => headNamesOfRow(board, layer));
     const grid = element("div", { class: "grid", role: "group", "aria-label": title, style: `--heads: ${heads}` },
-      several("all", `Switch all of ${title}`, rows.flat()),
-      ...rows[0].map((_, head) => several(String(head + 1), `Switch head ${head + 1} of every layer`, rows.map((row) => row[head]))));
+      several("all", `Switch all heads of ${title} on or off`, rows.flat()),
+      ...rows[0].map((_, head) => several(String(head + 1), `Switch head ${head + 1} of every layer on or off`, rows.map((row) => row[head]))));
     rows.forEach((names, layer) => {
-      grid.append(several(String(layer + 1), `Switch layer ${layer + 1}`, names), ...names.map((name, head) => {
+      grid.append(several(String(layer + 1), `Switch layer ${layer + 1} on or off`, names), ...names.map((name, head) => {
         const made = element("button", {
           type: "button", class: "head", role: "switch", tabindex: -1, "data-head": name,
           title: `Layer ${layer + 1}, head ${head + 1}`, "aria-label": `${title}, layer ${layer + 1}, head ${head + 1}`,
@@ -190,7 +190,7 @@ class HeadSwitches extends Component {
   }
 
   /**
-   * Returns heads as text, as in the URL.
+   * Returns the names of heads in the format of the URL.
    * @param {Set<string>} heads
    */
   written(heads) {
@@ -215,7 +215,7 @@ class HeadSwitches extends Component {
       head.setAttribute("aria-checked", String(!off));
       head.tabIndex = -1;
     }
-    // The Tab key stops once at the board, at the current head.
+    // The Tab key stops only once in the open board: at the current head.
     const stop = this.heads().find((head) => head.dataset.head === this.current);
     if (stop) stop.tabIndex = 0;
     for (const [at, section] of [...this.place.children].entries()) {

@@ -39,8 +39,8 @@ export class HeadTable extends Component {
   }
 
   /**
-   * Sorts heads and words in ascending order, and numbers in descending order. Sorting by the same column again
-   * reverses the order. Missing values are always last.
+   * Sorts the rows by a column: heads and words in ascending order, numbers in descending order. Sorting by the same
+   * column again reverses the order. Missing values are always last.
    * @param {number} column
    */
   sort(column) {

@@ -1,5 +1,5 @@
-// Prepares the clicker and the history before the page is drawn. app.py inserts this file first, in every script run.
-// It is a classic script, because a module would wait for the document.
+// Collects clicker keys and corrects the browser history before the page is drawn. In every script run, app.py inserts
+// this file first. It is a classic script, because a module would wait for the document.
 
 (() => {
   const page = /** @type {import("../shared/page.js").Page} */ (globalThis);

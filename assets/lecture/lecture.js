@@ -16,10 +16,10 @@ const LECTURE_KEYS = {
   PageDown: "next", PageUp: "previous", ArrowRight: "next", ArrowLeft: "previous", ".": "blank", b: "blank", q: "code",
   Escape: "leave",
 };
-// The same keys as a list for the user.
+// LECTURE_KEYS as a list for the user.
 const LECTURE_KEY_LIST = [
-  ["Page Down, →", "go to the next step, then to the next slide"],
-  ["Page Up, ←", "go to the previous step, then to the previous slide"],
+  ["Page Down, →", "go to the next step or, after the last, to the next slide"],
+  ["Page Up, ←", "go to the previous step or, before the first, to the previous slide"],
   [". or b", "blank the screen, or bring it back"],
   ["q", "show the QR code of this page"],
   ["Esc", "leave lecture mode"],
@@ -132,8 +132,8 @@ class Lecture extends Component {
   }
 
   /**
-   * Switches the enlarged fonts of page.css on or off. A class takes effect at once. Streamlit would remove a
-   * style sheet only after drawing and measuring the next figure.
+   * Switches the enlarged fonts of page.css on or off. It sets a class, which takes effect at once, because Streamlit
+   * would remove a style sheet only after drawing and measuring the next figure.
    * @param {boolean} lecture
    */
   reflectMode(lecture) {
@@ -173,7 +173,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Handles a key, unless it is meant for a control or another dialog.
+   * Handles a key, unless it is meant for a control, or for a dialog other than the blank screen and the QR code.
    * @param {KeyboardEvent} event
    */
   press(event) {
@@ -204,8 +204,8 @@ class Lecture extends Component {
    * @param {EventTarget} target
    */
   belongsToControl({ key }, target) {
-    // The buttons of a lesson react to Page Down and Page Up. The right and left arrow keys send these keys, for
-    // laptops that lack them.
+    // The buttons of a lesson react to Page Down and Page Up. For laptops without these keys, the right and left arrow
+    // keys do the same.
     const clicked = /** @type {Record<string, string>} */ ({ ArrowRight: "PageDown", ArrowLeft: "PageUp" })[key];
     if (clicked && this.data?.stepped && !this.code.open && target instanceof Element && target.matches("body, button")) {
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: clicked, code: clicked, bubbles: true, cancelable: true }));
@@ -224,11 +224,11 @@ class Lecture extends Component {
     const meaning = LECTURE_KEYS[key];
     const moves = meaning === "next" || meaning === "previous";
     const stepped = moves && this.data.stepped !== "";
-    // A lesson has its own buttons for these keys.
+    // In a lesson, the next and previous keys press the lesson's own buttons.
     if (!meaning || (stepped && !this.code.open)) return false;
     if (moves && !stepped) this.step(meaning === "next" ? 1 : -1);
     else if (meaning === "blank") this.black.showModal();
-    // If the QR code is open, Esc closes it instead of leaving lecture mode. So do the keys of a lesson's buttons.
+    // While the QR code is open, Esc closes it. In a lesson, the next and previous keys close it, too.
     else this.act({ what: stepped || meaning === "code" || this.code.open ? "code" : "leave" });
     return true;
   }

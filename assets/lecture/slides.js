@@ -73,7 +73,7 @@ export function slidesDialog(act) {
     data = message;
     const { slides } = message;
     const pages = JSON.stringify(slides.map(({ page, text }) => [page, text]));
-    // A title that the user is typing stays unchanged.
+    // Do not overwrite a title while the user is typing it.
     if (pages === made) list.querySelectorAll("input").forEach((title, index) => {
       if (title !== focused(list)) title.value = slides[index].title;
     });

@@ -119,7 +119,7 @@ class Vote extends Component {
     const line = {
       none: asked ? "" : "This page has no question to vote on. The attention pages, “Decoding step by step”, “Switch heads off” and “What mattered” have one.",
       open: `${voters} ${voters === 1 ? "vote" : "votes"}`,
-      closed: `Closed with ${voters} ${voters === 1 ? "vote" : "votes"}.${known ? "" : " To reveal the answer, open the question's page with the same sentence."}`,
+      closed: `Closed with ${voters} ${voters === 1 ? "vote" : "votes"}.${known ? "" : " To reveal the answer, open the page and the sentence of this question."}`,
       revealed: this.state?.says ?? "",
     }[status];
     // Phones can join until the vote is closed, so the QR code is shown until then.
@@ -150,7 +150,7 @@ class Vote extends Component {
     /** @type {(name: string, part: number, kind: string) => HTMLElement} */
     const bar = (name, part, kind) => {
       const made = element("div", { class: `line ${kind}` }, element("span", { class: "fill" }),
-        element("span", { class: "part" }, `${name} ${Math.round(100 * part)} %`));
+        element("span", { class: "part" }, `${name} ${Math.round(100 * part)}%`));
       made.style.setProperty("--part", String(part));
       return made;
     };

@@ -12,8 +12,8 @@ import { SyncedState } from "../shared/synced_state.js";
 import { transport, transportButton } from "../shared/transport.js";
 
 /**
- * A number with its label. Cells with the same key in two frames are the same token. `tint` is the position of the
- * number on the colour scale of the line; without `tint`, the cell has no colour.
+ * A number with its label. Cells with the same key in two frames are the same token. `tint` is the number's
+ * position on the line's colour scale; without `tint`, the cell has no colour.
  * @typedef {{ key: string, label: string, number: string, tint?: number, mark?: "chosen" | "masked" }} Cell
  */
 /** @typedef {{ name: string, palette: string, cells: Cell[] }} FilmLine */

@@ -34,7 +34,7 @@ class SentenceList extends Component {
     this.file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Read sentences from a file",
       onchange: () => this.load() });
     this.dialog = element("dialog", { "aria-label": "My sentences" }, element("h2", {}, "My sentences"),
-      element("p", {}, "You can step through your sentences on every page with a translation. Compare heads, Switch heads off and What mattered measure all of them."),
+      element("p", {}, "You can step through your sentences on every page with a translation. “Compare heads”, “Switch heads off” and “What mattered” measure all of them."),
       this.area, this.problem, element("p", { class: "buttons" }, element("label", {}, "or a text file ", this.file),
         element("button", { type: "button", class: "primary", onclick: () => this.send(this.area.value) }, "Use these"),
         element("button", { type: "button", onclick: () => this.send("") }, "Forget them"),
@@ -81,7 +81,7 @@ class SentenceList extends Component {
     if (!file || !this.data) return;
     const { limit } = this.data;
     try {
-      if (file.size > limit) throw new RangeError(`This file is too large: the limit is ${limit / 1000} kB.`);
+      if (file.size > limit) throw new RangeError(`This file is too large (${Math.ceil(file.size / 1000)} kB): choose one of at most ${limit / 1000} kB.`);
       this.area.value = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
       this.problem.textContent = "";
     } catch (error) {

@@ -1,5 +1,5 @@
-// Passes presses of the lecturer's clicker to the figures. The presses travel as events, because each component is a
-// separate file.
+// Reports presses of the lecturer's clicker to the figures. It sends events, because components are separate scripts
+// and cannot call each other.
 
 const LEAVE_EVENT = "lectureleave";
 
@@ -9,9 +9,9 @@ const LEAVE_EVENT = "lectureleave";
  */
 
 /**
- * Moves the figure of the page by a step; returns whether a figure moved.
+ * Moves the page's figure by one step; returns whether a figure moved.
  * @param {number} by 1, or -1 for back
- * @param {boolean} slides whether there are slides; if so, only figures with a last step move
+ * @param {boolean} slides whether there are slides; if so, only figures that listen with `amongSlides` move
  */
 export function stepFigure(by, slides) {
   return !dispatchEvent(new CustomEvent("lecturestep", { detail: { by, slides }, cancelable: true }));

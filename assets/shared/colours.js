@@ -25,7 +25,8 @@ export const SCALES = ["0 to 1", "each head its own", "square root"];
 const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
 
 /**
- * Returns the 256 colours of a sequential palette; the diverging colours for any other name, such as "difference".
+ * Returns the 256 colours of a sequential palette, or of the diverging palette for any other name, such as
+ * "difference".
  * @param {string} palette
  * @returns {Colour[]}
  */

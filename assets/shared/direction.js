@@ -4,7 +4,7 @@
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 
 export const ARROW = " → ";
-// Matches a special symbol and its meaning, which are in Latin letters in every language.
+// Matches a special symbol and the word after it that explains it. Both are in Latin letters in every language.
 export const SYMBOL = /<[^<>\s]+>( [a-z]+)?/g;
 
 /**
@@ -19,8 +19,8 @@ export function directionOf(string) {
 }
 
 /**
- * Returns a string for drawing. Symbols and the two sides of an arrow are isolated, so that right-to-left letters do
- * not reorder them.
+ * Prepares a string for drawing: isolates symbols and the two sides of an arrow, so that right-to-left letters do not
+ * reorder them.
  * @param {string} string
  */
 export function isolated(string) {
@@ -37,7 +37,7 @@ export function isolated(string) {
 export const isolatedIfMirrored = (string) => (RIGHT_TO_LEFT.test(string) ? `\u2068${string}\u2069` : string);
 
 /**
- * Returns the isolated string between quotation marks.
+ * Returns the string in quotation marks, isolated if it contains right-to-left letters.
  * @param {string} label
  */
 export const quote = (label) => `“${isolatedIfMirrored(label)}”`;

@@ -4,7 +4,8 @@
  * Creates an element.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
- * @param {Record<string, any>} attributes `on…` is a listener; true sets an empty attribute; false sets none
+ * @param {Record<string, any>} attributes a name that begins with `on` sets a listener; the value true sets an empty
+ *   attribute, and false sets none
  * @param {(Node | string)[]} children
  * @returns {HTMLElementTagNameMap[Name]}
  */

@@ -35,7 +35,7 @@ export class Component {
   }
 }
 
-/** A component that is painted in the next animation frame, once for several changes, and again if its size changes. */
+/** A component that is painted in the next animation frame after one or more changes, and when its size changes. */
 export class PaintedComponent extends Component {
   /** @type {number | null} the id of the requested animation frame, if there is one */
   frame = null;

@@ -2,7 +2,7 @@
 // programs expect one.
 
 /**
- * Replaces the hyphens in a number by minus signs.
+ * Replaces the hyphens in a number with minus signs.
  * @param {string} number
  */
 export const withMinus = (number) => number.replaceAll("-", "−");

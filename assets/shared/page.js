@@ -4,19 +4,20 @@
 /** @import { SaveAsMessage } from "../figures/save_as.js" */
 /** @import { SaveOptions } from "../figures/save_menu.js" */
 /**
- * - `early` from lecture/early.js for Lecture: keys of a clicker that were pressed before any component listened.
+ * - `early` from lecture/early.js for Lecture: clicker keys that were pressed before any component listened.
  * - `clickerHeard` from Lecture for lecture/early.js: whether Lecture now listens to the keys itself.
- * - `attentionExport` from HtmlExportParts for the attention browser, with an event "attentionexport" at the document.
- * - `attentionWord` from Diagram for the small maps of the first page, with an event "attentionword" at the document:
- *   label of the word under the pointer, and its rows and columns by kind. An event "attentionwordcleared" clears it.
- * - `saveFigure` from Exporter for every "Save as": saves the figure that an element of the page contains.
- * - `writePdf` from Exporter: an SVG document as PDF; the server sends PdfWriter on first use.
+ * - `attentionExport` from HtmlExportParts for the attention browser, with the event "attentionexport" on the document.
+ * - `attentionWord` from Diagram for the small maps of the first page, with the event "attentionword" on the document:
+ *   label of the word under the pointer, and its rows and columns for each attention kind. The event
+ *   "attentionwordcleared" removes it.
+ * - `saveFigure` from Exporter for every "Save as" menu: saves the figure inside an element of the page.
+ * - `writePdf` from Exporter: converts an SVG document to PDF; the server sends PdfWriter on first use.
  * - `pdfWriter` from PdfWriter for Exporter.
  * @typedef {{
  *   early?: { keys: string[], hear: (event: KeyboardEvent) => void },
  *   clickerHeard?: boolean,
  *   attentionExport?: Uint8Array<ArrayBuffer>,
-  attentionWord?: { label: string, places: Record<string, { rows: number[], columns: number[] }> } | null,
+ *   attentionWord?: { label: string, places: Record<string, { rows: number[], columns: number[] }> } | null,
  *   saveFigure?: (place: HTMLElement, format: string, message: SaveAsMessage, options: SaveOptions) => Promise<void>,
  *   writePdf?: (root: Element, title: string) => Promise<ArrayBuffer>,
  *   pdfWriter?: (root: Element, title: string) => Promise<ArrayBuffer>,

@@ -1,11 +1,12 @@
 // The colours of every figure. Python reads them from this file, too (pages/ui/charts/palette.py), so the object must
 // be valid JSON.
 
-// The sequential palettes are perceptually uniform and safe for colour-blind users. Viridis, magma: van der Walt and
-// Smith 2015; cividis: Nuñez et al. 2018. Paper is for print; its white is a weight of 0. The diverging palette is for
-// signed numbers; its white is 0 (ColorBrewer's RdBu, Harrower and Brewer 2003). The eight colours of `heads`, for
-// heads drawn together, can be told apart by colour-blind users (Okabe and Ito 2008). Grey and ochre replace black and
-// yellow, which would be invisible in one of the themes. `pair` is for two lines or bars of a chart, `series` for more.
+// The sequential palettes are perceptually uniform and safe for colour-blind users. Viridis and magma are from van der
+// Walt and Smith 2015, cividis from Nuñez et al. 2018. Paper is for print; white stands for a weight of 0. The
+// diverging palette (ColorBrewer's RdBu, Harrower and Brewer 2003) is for signed numbers; white stands for 0. `heads`
+// has eight colours that colour-blind users can tell apart (Okabe and Ito 2008), for heads drawn together. Grey and
+// ochre replace black and yellow, which would be invisible in one of the themes. `pair` is for charts with two lines or
+// bars, `series` for charts with more.
 export const PALETTE = {
   "sequential": {
     "viridis": ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"],

@@ -40,7 +40,7 @@ export function popup(label, name, contents, prepare = () => {}) {
     // The panel extends to the left. On a phone, the button may be too far left for that, so the panel is moved right.
     choices.style.translate = "";
     choices.style.translate = `${Math.max(0, 8 - choices.getBoundingClientRect().left)}px`;
-    // Without scrolling, the user would not see that the panel has opened if there is no room above or below.
+    // Scroll if there is no room above or below; otherwise, the user would not see that the panel has opened.
     choices.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   return menu;
@@ -59,7 +59,7 @@ export const opensAbove = (top, bottom, height, screen) => bottom + height + POP
 const POPUP_GAP = 8;
 
 /**
- * Lifts the component of a popup over those that come after it on the page, or lowers it again.
+ * Raises a popup's component above the components that come later on the page, or lowers it again.
  * @param {HTMLElement} menu
  * @param {boolean} up
  */

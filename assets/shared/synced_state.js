@@ -10,10 +10,10 @@ const SEND_DELAY = 250;
  * A component's state that the server also stores.
  *
  * A state that the server already knows is not sent, because the message could undo a URL that the server has just
- * written. Each message contains the time, because Streamlit calls no callback for an unchanged state, even if the
- * server has requested another state in between. Each message also contains the number of the last request that the
- * component followed. If the server has requested another state since then, it requests the state of this message
- * again, because the user's choice wins.
+ * written. Each message contains the time: otherwise, Streamlit would call no callback if a component sent a state
+ * twice, even if the server requested another state between the two messages. Each message also contains the number of
+ * the last request that the component followed. If the server has made a newer request, the server replaces that
+ * request with the state in the message, because the user's choice wins.
  */
 export class SyncedState {
   /**

@@ -123,7 +123,7 @@ export class TextBox extends Component {
   }
 
   send() {
-    // Text that the user types before the answer arrives is now stored as a draft that replaces the sent text.
+    // From now on, drafts replace the sent text, so that text typed before the answer arrives is kept.
     this.sent = this.input.value;
     this.keep();
     this.server.setTriggerValue("submitted", this.sent);

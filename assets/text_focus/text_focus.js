@@ -5,8 +5,8 @@ import { Component, mount } from "../shared/mount.js";
 
 class TextFocus extends Component {
   /**
-   * @type {string | undefined} the text in which a word was last selected; it is not selected again, because the user
-   * may have moved the cursor
+   * @type {string | undefined} the text in which a word was last selected; in this text, no word is selected again,
+   * because the user may have moved the cursor
    */
   text;
 

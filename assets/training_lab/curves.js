@@ -15,7 +15,7 @@ export const KIND_LINES = {
   encoder: { colour: PALETTE.heads[0], name: "encoder" }, decoder: { colour: PALETTE.heads[2], name: "masked" },
   cross: { colour: PALETTE.heads[1], name: "cross" },
 };
-// Lengths are in units of a figure whose labels are LABEL_SIZE high; lecture mode enlarges the figure.
+// Lengths in a figure whose labels are LABEL_SIZE high; lecture mode enlarges the whole figure.
 export const CURVES_LEFT = 48;
 export const CURVES_RIGHT = 92;
 const CURVES_TOP = 36;
@@ -243,7 +243,7 @@ function drawCurveNames(surface, curves, place, { top, bottom, x }, theme) {
 }
 
 /**
- * Draws the number that each event has in the list of events.
+ * Draws each event's number from the list of events.
  * @param {Surface} surface
  * @param {FilmHeader} header
  * @param {(step: number) => number} across

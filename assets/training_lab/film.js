@@ -7,9 +7,9 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {"encoder" | "decoder" | "cross"} FilmKind */
 /** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
 /**
- * The user's view (pages/ui/params/training_lab.py). If `moment` is -1, the view follows the training. Heads are
- * numbered from 1 over all layers; 0 means the head in the first event of that attention kind. The score "auto" is the
- * score of the first event that has one.
+ * The user's view (pages/ui/params/training_lab.py). If `moment` is -1, the view shows the newest snapshot.
+ * `encoder`, `decoder` and `cross` are head numbers, from 1 over all layers; 0 means the head in the first event of
+ * this attention kind. The score "auto" is the score of the first event that has one.
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */
 /**
@@ -46,7 +46,7 @@ export class Film {
   }
 
   /**
-   * Returns the displayed head of a kind: its zero-based number over all layers.
+   * Returns the head displayed for an attention kind, as a zero-based number over all layers.
    * @param {FilmKind} kind
    * @param {FilmView} view
    */
@@ -74,7 +74,7 @@ export class Film {
   }
 
   /**
-   * Returns the maps of all kinds at a snapshot.
+   * Returns the maps of all attention kinds at one snapshot.
    * @param {number} index of the snapshot
    * @param {FilmView} view
    * @returns {SideMessage[]}

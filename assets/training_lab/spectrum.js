@@ -1,4 +1,4 @@
-// Draws the Fourier spectrum of the number embeddings at a moment of a training run, with a bar for each frequency.
+// Draws the Fourier spectrum of the number embeddings at a step of a training run, with a bar for each frequency.
 
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { PALETTE } from "../shared/palette.js";
@@ -28,7 +28,7 @@ export function spectrumGeometry(width) {
 }
 
 /**
- * Returns a text that lists the frequencies with the largest norms, each with its norm.
+ * Returns a string that lists the frequencies with the largest norms, each with its norm.
  * @param {number[]} spectrum a snapshot's norms, from frequency 1
  */
 export function largestFrequencies(spectrum) {

@@ -1,4 +1,4 @@
-// Shows a training run as a film: the maps of a moment, all curves, and controls that move between moments.
+// Shows a training run as a film: the maps at one step, all curves, and controls that move between steps.
 
 import { lectureZoom, zoomedSurface } from "../attention_browser/lecture_map.js";
 import { LABEL_SIZE } from "../attention_browser/map_geometry.js";
@@ -94,7 +94,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * Returns the moment of a snapshot: its step or, for the newest snapshot, -1, so that the view follows the training.
+   * Returns the moment of a snapshot: its step or, for the newest snapshot, -1, so that the view stays at the newest.
    * @param {number} index
    */
   momentOf(index) {
@@ -103,7 +103,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * Changes the view of this training.
+   * Changes the view of the training run.
    * @param {Partial<FilmView>} part
    */
   look(part) {
@@ -160,7 +160,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * Sets the controls to the shown moment.
+   * Sets the controls to the displayed snapshot.
    * @param {number} index of the snapshot
    */
   reflect(index) {
@@ -169,7 +169,7 @@ class TrainingFilm extends PaintedComponent {
     this.slider.value = String(index);
     this.slider.setAttribute("aria-valuetext", `step ${film.header.at[index]}`);
     this.play.textContent = playing ? "❚❚ Pause" : "▶ Play";
-    this.play.title = playing ? "Pause the film" : "Play the training from its beginning";
+    this.play.title = playing ? "Pause the film" : "Play the film from the beginning";
     this.play.disabled = film.count < 2;
     this.numbers.textContent = film.described(index);
     this.score.box.value = view.score;
@@ -196,7 +196,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * Returns the moment as a picture: its maps above the curves, and the curves above the spectrum.
+   * Returns a picture of the displayed snapshot: the maps, the curves below them, and the spectrum at the bottom.
    * @param {number} width
    * @param {Theme} theme
    * @returns {Picture}

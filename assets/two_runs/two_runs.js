@@ -1,5 +1,6 @@
 // Shows the cells of two runs. Dragging a cell onto a cell of the other run copies the dragged cell's value to that
-// cell. The page's boxes do the same, so this component needs no keyboard support and is hidden from screen readers.
+// cell. The page's drop-down lists do the same, so this component needs no keyboard support and is hidden from screen
+// readers.
 
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
@@ -64,7 +65,8 @@ class TwoRuns extends Component {
   }
 
   /**
-   * Returns the cell under the pointer. The event's target does not tell, because this component captures the pointer.
+   * Returns the cell under the pointer. The event's target may be another element, because this component captures the
+   * pointer.
    * @param {PointerEvent} event
    * @returns {Cell | null}
    */

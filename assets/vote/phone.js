@@ -61,7 +61,7 @@ async function send(choice) {
 }
 
 /**
- * Writes a text into the status line.
+ * Shows a message in the status line.
  * @param {string} text
  */
 function say(text) {
@@ -70,7 +70,7 @@ function say(text) {
 }
 
 /** @type {(part: number, total: number) => string} */
-const percent = (part, total) => `${total ? Math.round(100 * part / total) : 0} %`;
+const percent = (part, total) => `${total ? Math.round(100 * part / total) : 0}%`;
 
 function draw() {
   if (!shown) return;

@@ -1,4 +1,4 @@
-"""Labels for the rows and columns of an attention map, and for buttons with words."""
+"""Labels for the rows and columns of an attention map, and for buttons that stand for words."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ TITLES: dict[Kind, str] = {"encoder": "Encoder attention", "decoder": "Masked at
 SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
 ROW_TITLE = "from: the {} that looks"
 COLUMN_TITLE = "to: the {} looked at"
-SECONDS_TITLE = "second of the sound"
+SECONDS_TITLE = "second of audio"
 # Replaces the letters of a word that another row predicts.
 ELLIPSIS = "…"
 
@@ -38,10 +38,10 @@ def row_labels(axes: Axes) -> list[str]:
 
 
 def output_label(axes: Axes, row: int) -> str:
-    """Return the text that a decoder row predicts, spelled as in the text if tokens are merged into words.
+    """Return the label of what a decoder row predicts. Merged words are spelled as in the text.
 
-    A word's row covers several decoding steps, which predict the rest of the word and the text after it. Dots stand for
-    the letters of a word that another row predicts ("in: ihrem → out: …m Bruder").
+    A word's row covers several decoding steps, which predict the rest of the word and the text after it. An ellipsis
+    stands for the letters of a word that another row predicts ("in: ihrem → out: …m Bruder").
     """
     assert axes.predicted is not None, "only the decoder predicts"
     tokens = axes.predicted[row]

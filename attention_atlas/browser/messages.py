@@ -15,13 +15,16 @@ def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tupl
         AttentionError: `trace` is not a trace, or the kind, layer, head or choice does not exist.
     """
     if not isinstance(trace, Trace):
-        raise AttentionError("This is not a trace: make one with Trace.from_attention, or pass show arrays and tokens.")
+        kind_of_value = type(trace).__name__
+        raise AttentionError(
+            f"{kind_of_value} is not a trace: make one with Trace.from_attention, or call show(arrays, tokens)."
+        )
     kind = kind or trace.kinds[-1]
     if kind not in trace.kinds:
         raise AttentionError(f"There is no {kind} attention: the trace has {', '.join(trace.kinds)}.")
     unknown = choice.keys() - CHOICE.keys()
     if unknown:
-        raise AttentionError(f"There is no choice {', '.join(sorted(unknown))}: the choices are {', '.join(CHOICE)}.")
+        raise AttentionError(f"There is no option {', '.join(sorted(unknown))}: the options are {', '.join(CHOICE)}.")
     choice = {**CHOICE, **{name: value for name, value in choice.items() if value is not None}}
     for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
         if not -1 <= choice[name] < count:

@@ -73,7 +73,7 @@ def test_picture_contains_the_weights_and_labels(tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "says"),
-    [({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no choice colour")],
+    [({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no option colour")],
 )
 def test_nonexistent_attention_kind_layer_or_option_is_rejected(given, says):
     with pytest.raises(AttentionError, match=says):
