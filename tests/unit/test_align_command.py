@@ -91,8 +91,8 @@ def test_unaligned_line_counts_as_missing_its_sure_links(tmp_path):
     ("gold", "said"),
     [
         ("2-0\n\n", "line 1: there is a link 2-0, but the two texts have 2 and 2 words"),
-        ("0-0\n", "line 2: there is no such line"),
-        ("1 1 1\n", "pair 2: there is no such pair"),
+        ("0-0\n", "line 2 is missing"),
+        ("1 1 1\n", "pair 2 is missing"),
         ("I have\n", "line 1: 'I' is not a link such as 0-0"),
     ],
 )

@@ -115,10 +115,7 @@ def test_hooks_apply_to_every_decoding_step(small_translator):
         ({"encoder.scores": 3}, r"the hook at encoder\.scores must be a function, not 3"),
         ({"encoder.scores": [print, lambda x: x]}, r"hook at encoder\.scores must take the value, .*: too many pos"),
         ({"encoder.scores": lambda x, layer, start: x[..., 1:]}, r"hook at encoder\.scores returned Tensor \(1, 4, "),
-        (
-            {"encoder.scores": lambda x, layer, start: 0.0},
-            r"returned float \(\): return a tensor of the shape \(1, 4, ",
-        ),
+        ({"encoder.scores": lambda x, layer, start: 0.0}, r"returned float \(\): return a tensor of shape \(1, 4, "),
     ],
 )
 def test_invalid_hook_is_reported(small_translator, hooks, message):

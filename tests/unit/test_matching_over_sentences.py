@@ -63,7 +63,7 @@ def test_resumed_measurement_gives_the_same_result_as_an_uninterrupted_one(
     reads = []
     resumed = match_heads(small_translator, other, sentences, state, lambda read, so_far: reads.append(read))
     assert reads == [4, 5] and resumed.to_json() == whole.to_json()
-    with pytest.raises(ValueError, match="was measured on another model"):
+    with pytest.raises(ValueError, match="contains measurements of another model"):
         match_heads(other, small_translator, sentences, state)
 
 

@@ -52,7 +52,7 @@ class TextLikelihood:
 
 
 def split_by_length(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the texts that fit into the model's positions, and the texts that are too long."""
+    """Return the texts short enough for the model's learned positions, and the texts that are too long."""
     most = loaded.model.config.position_limit or math.inf
     short, long = [], []
     for text in texts:
@@ -75,7 +75,7 @@ def evaluate_baselines(
     """Measure how well unigram and bigram counts predict texts.
 
     Args:
-        loaded: language model whose vocabulary splits the texts into tokens.
+        loaded: language model whose tokenizer splits the texts.
         texts: texts to predict.
         training: texts whose tokens and token pairs are counted.
 
@@ -120,8 +120,10 @@ def _prediction(
     """Measure how well texts are predicted by `log_prob`, which maps token ids to a total log-probability."""
     texts = [replace_surrogates(text) for text in texts]
     encoded = [[token.id for token in loaded.tokenizer.encode(text, end=False)] for text in texts]
-    if not encoded or not all(encoded):
-        raise TextError("There is no text to predict, or one text has no tokens.")
+    if not encoded:
+        raise TextError("There is no text to predict: pass at least one.")
+    if not all(encoded):
+        raise TextError(f"Text {encoded.index([]) + 1} has no tokens: remove it.")
     return TextLikelihood(
         texts=len(texts),
         tokens=sum(map(len, encoded)),

@@ -19,7 +19,7 @@ PATTERNS, LENGTH, SEED = 8, 25, 0
 # also require more than half for previous-token heads; Olsson et al. give no threshold.
 THRESHOLD = 0.5
 # For each score, the name of a head whose score is above THRESHOLD.
-NAMES = {"previous": "previous token", "induction": "induction", "duplicate": "same token before"}
+NAMES = {"previous": "previous token", "induction": "induction", "duplicate": "duplicate token"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Runs of a language model: continuing, rereading and scoring texts, and measuring heads."""
+"""Runs that continue texts, read them without the causal mask, score them, and measure heads."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +52,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
         return (self.continued,)
 
     def compute(self, runs: Any, traced: TracedTranslation) -> HeadMetrics:
-        # Estimate frequency by the negative id: merges are ordered by frequency, so frequent tokens have low ids.
+        # The negative id stands for frequency: merges are ordered by frequency, so frequent tokens have low ids.
         scores = [-float(number) for number in range(runs.tokenizer.size)]
         return head_metrics(traced.trace, "decoder", scores)
 

@@ -18,7 +18,7 @@ class TextScore:
     """Log-probabilities that a language model assigns to a text.
 
     Attributes:
-        text: text as typed, without unpaired surrogates (`transformer.text.normalisation.replace_surrogates`).
+        text: text as typed, with unpaired surrogates replaced (`transformer.text.normalisation.replace_surrogates`).
         tokens: N tokens of the text.
         log_probs: log p(w_j | start symbol, w_1 .. w_j-1), nats, float64 [N].
     """

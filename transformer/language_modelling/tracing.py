@@ -122,15 +122,16 @@ def trace_reading(
     hooks: HookFunctions | None = None,
     record: Recorder | None = None,
 ) -> Trace:
-    """Return the trace, with details, of a language model that reads a text.
+    """Trace a language model while it reads a text; return the trace, with details.
 
     Args:
-        loaded: the model, with full attention.
+        loaded: model with full attention.
         text: at least one token, as text or as ids without the start symbol.
         interventions: interventions to run the model with. Hidden source tokens and the modes "mean" and "resample" are
             not supported.
-        hooks: functions that read and change values of the model, by site (docs/hooks.md).
-        record: recorder to use instead of one that records details. The trace has only the details in `record`.
+        hooks: functions that read and change the model's values, by site (docs/hooks.md).
+        record: recorder that replaces the default one, which records all details. The trace then has only the details
+            that `record` stores.
 
     Raises:
         TextError: the text is empty or too long.
@@ -154,9 +155,10 @@ def reading_activations(
     interventions: Interventions = AS_TRAINED,
     hooks: HookFunctions | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return a model's values at the given sites while the model reads a text, like `Translator.activations`.
+    """Return a model's values at the given sites while the model reads a text.
 
-    Arguments and errors are those of `trace_reading`; `sites` are names of sites (docs/hooks.md).
+    `Translator.activations` does the same for translation. `sites` contains names of sites (docs/hooks.md). The other
+    arguments and the errors are those of `trace_reading`.
     """
     record = SiteRecorder(sites, loaded.config)
     trace_reading(loaded, text, interventions=interventions, hooks=hooks, record=record)

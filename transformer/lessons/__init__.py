@@ -1,1 +1,1 @@
-"""Lessons: files of steps whose texts quote values measured on the loaded model."""
+"""Lessons: each file divides a topic into steps, whose texts quote values measured on the loaded model."""

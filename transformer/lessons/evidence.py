@@ -1,7 +1,6 @@
 """Evidence for a lesson's claims: model runs on a sentence, and the words and heads that the lesson names.
 
-A lesson usually selects a head by a rule, such as "previous", because the head that does a job has different numbers
-in different models.
+A lesson usually selects a head by a rule, such as "previous", because layer and head numbers differ between models.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions, all_head
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Metric for each job. On a sentence, the head with the highest value has the job.
+# Metric for each job. The head with the highest value on the sentence is the head that does the job.
 JOBS = {
     "previous": "previous",
     "next": "next",
@@ -33,7 +32,7 @@ JOBS = {
     "alignment": "alignment_predicted",
     "certain": "confidence",
 }
-# Name of the job of attending to later tokens. Decoder heads can do this job only without the mask.
+# Job name for attention to later tokens. Decoder heads can do this job only without the mask.
 LATER_TOKENS = "later"
 HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence, as in 'it -> animal'; or layer and head, as in '3.5'"
 # Matches the 1-based number of a decoding step.
@@ -114,7 +113,7 @@ class Evidence:
         """
         values = self.metrics(kind, interventions=interventions)
         if name not in values:
-            raise LessonError(f"heads of the kind {kind} have no metric {quoted(name)}")
+            raise LessonError(f"{kind} heads have no metric {quoted(name)}")
         return np.nan_to_num(values[name], nan=-1.0)
 
     def shares(self, kind: Kind, job: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
@@ -133,7 +132,7 @@ class Evidence:
         if job != LATER_TOKENS:
             return self.metric(kind, JOBS[job], interventions=interventions)
         if kind != "decoder":
-            raise LessonError(f"nothing is hidden from heads of the kind {kind}, so they have no job {quoted(job)}")
+            raise LessonError(f"the job {quoted(job)} needs decoder heads: {kind} attention does not mask later tokens")
         return np.triu(self.trace(interventions=interventions).decoder, 1).sum(axis=-1).mean(axis=-1)
 
     def head(self, kind: Kind, rule: str) -> tuple[int, int]:
@@ -156,7 +155,7 @@ class Evidence:
             if 1 <= layer <= layers and 1 <= head <= heads:
                 return layer - 1, head - 1
             raise LessonError(f"there is no head {rule!r}: this model has {layers} layers of {heads} heads")
-        raise LessonError(f"{quoted(rule)} is not a rule for a head; the rules are: {HEAD_RULES}")
+        raise LessonError(f"{quoted(rule)} does not select a head; use one of these rules: {HEAD_RULES}")
 
     def row(self, kind: Kind, word: str, head: tuple[int, int]) -> int:
         """Return the index of the map row that a word selects.

@@ -66,9 +66,7 @@ def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any
             f"{where}: the figure is missing; write figure = {{ show = … }} with one of: {', '.join(FIGURES)}"
         )
     if figure["show"] not in list(FIGURES):
-        raise LessonError(
-            f"{where}: the figure shows {quoted(figure['show'])}; it must be one of: {', '.join(FIGURES)}"
-        )
+        raise LessonError(f"{where}: show is {quoted(figure['show'])}; it must be one of: {', '.join(FIGURES)}")
     parameters = {key: value for key, value in figure.items() if key != "show"}
     needed, optional = FIGURES[figure["show"]]
     what = f"{where}: the figure {figure['show']}"
@@ -96,11 +94,11 @@ def _check_value(what: str, value: object, wanted: type[str] | type[float] | tup
         if type(value) not in (int, float):
             raise LessonError(f"{what} a number")
     elif type(value) is not str:
-        raise LessonError(f"{what} a text")
+        raise LessonError(f"{what} a string")
 
 
 def check_figure(show: str, parameters: Mapping[str, Any], evidence: Evidence) -> None:
-    """Check that everything a figure names exists for this model and sentence. Tables are computed for this check.
+    """Check that everything a figure names exists for this model and sentence; for a table, compute it.
 
     Args:
         show, parameters: figure name and parameters, from `read_figure`.

@@ -177,7 +177,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> LessonStep:
     show, figure = read_figure(where, step)
     choices = step.get("choices", [])
     if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
-        raise LessonError(f'{where}: choices must be a list of texts, such as ["rises", "falls"]')
+        raise LessonError(f'{where}: choices must be a list of strings, such as ["rises", "falls"]')
     next_when = step.get("next_when", "answered" if "question" in step else "read")
     read = LessonStep(
         look_for=_text(where, step, "look_for", needed=True),
@@ -202,7 +202,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> LessonStep:
     _check_next(where, read)
     if read.address and not ADDRESS.fullmatch(read.address):
         raise LessonError(
-            f"{where}: the address {quoted(read.address)} cannot be read; write a page of the app and its parameters, "
+            f"{where}: the address {quoted(read.address)} is invalid; write a page of the app and its parameters, "
             "such as cross_attention or inside_a_layer?inside_part=mask"
         )
     if read.address and (page := read.address.partition("?")[0]) not in PAGES:
@@ -307,14 +307,14 @@ def _before(where: str, step: dict[str, Any], show: str) -> dict[str, Any]:
 
 
 def _check_fields(where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    if unknown := [key for key in table if key not in known]:
-        raise LessonError(f"{where} has {', '.join(map(quoted, unknown))}; it can have: {', '.join(known)}")
+    if unknown := ", ".join(quoted(key) for key in table if key not in known):
+        raise LessonError(f"{where}: unknown field {unknown}; the fields are: {', '.join(known)}")
 
 
 def _text(where: str, table: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
-        raise LessonError(f"{where}: {key} is {quoted(value)}; it must be a text in quotes")
+        raise LessonError(f"{where}: {key} is {quoted(value)}; it must be a string in quotes")
     value = " ".join(value.split())
     if CONTROL.search(value):
         raise LessonError(f"{where}: {key} has an invisible character: retype the text")

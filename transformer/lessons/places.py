@@ -103,7 +103,7 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
     matching = [at for at, place in places.items() if _is_equal(measured, place)]
     if not matching:
         return (
-            f"no place in the figure shows {value}, {_format_value(measured)}: choose another figure, or remove the "
+            f"no place in the figure shows {value} ({_format_value(measured)}): choose another figure, or remove the "
             "value from the answer"
         )
     # Prefer a place whose name contains the value's name.

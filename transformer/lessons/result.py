@@ -22,8 +22,8 @@ class Question:
         answer: index of the correct choice.
         number: the number to guess, as a percentage if `percent` is true.
         percent: whether the user guesses a percentage.
-        whole: whether only the exact number is correct.
-        worth: how good each choice is; empty if only one choice is good.
+        whole: whether the number is an integer, so that only the exact number is correct.
+        worth: score of each choice, highest for the best choice; empty if only one choice is correct.
     """
 
     choices: tuple[str, ...]
@@ -63,7 +63,7 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
         raise LessonError(f"the answer is {right!r}, which is not among the choices: {', '.join(texts)}")
     choices = tuple(sorted(dict.fromkeys(texts), key=str.casefold))
     if step.question and len(choices) < 2:
-        raise LessonError(f"all choices read {right!r}")
+        raise LessonError(f"all choices read {right!r}: write at least two different choices")
     return Question(choices, choices.index(right) if right else 0)
 
 
@@ -95,10 +95,10 @@ def opened_head(step: LessonStep, finding: Finding, evidence: Evidence) -> tuple
 
 
 def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
-    """Return messages about a lesson's errors on a model.
+    """Check a lesson on a model; return one message per error.
 
-    An error is a claim that does not hold or cannot be measured, or a question without a valid answer. It is also an
-    error if a figure names something that does not exist.
+    Errors are claims that do not hold or cannot be measured, questions without a valid answer, and figures that name
+    something that does not exist.
     """
     broken = []
     for number, step in enumerate(lesson.steps, 1):

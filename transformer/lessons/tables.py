@@ -74,7 +74,7 @@ def removal_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
     """Return a title, and the interventions that switch off one model part or one head."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
-    assert head is not None, "a part or a head is left out"
+    assert head is not None, "a head is given if no part is given"
     layer, number = evidence.head(kind, head)
     return f"without head {layer + 1}.{number + 1}", Interventions(gates={(kind, layer, number): 0.0})
 
@@ -110,7 +110,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
             "query · key": [score, other],
             "share of the sum": (scores / total if total else np.full(2, 0.5)).tolist(),
             "÷ √K": (scores / sqrt(width)).tolist(),
-            "softmax of that": softmax(scores / sqrt(width)).tolist(),
+            "softmax weight": softmax(scores / sqrt(width)).tolist(),
         },
     )
 
@@ -129,7 +129,7 @@ def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
             str(index + 1): [*brought[:, index].tolist(), float(brought[:, index].sum())]
             for index in range(brought.shape[1])
         },
-        {"numbers in each row": brought.shape[1], "values added up": len(brought)},
+        {"numbers in each row": brought.shape[1], "value vectors in the sum": len(brought)},
         axes.column_text,
     )
 
@@ -198,11 +198,11 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
 
 
 def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | float = 0, count: int = 5) -> Table:
-    """Return a table that compares greedy decoding with beam search or, if there is a temperature, with samples."""
+    """Return a table that compares greedy decoding with beam search or, if a temperature is given, with samples."""
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
-        verdict = "the same" if beam.text == greedy.text else "another"
-        return _count_translations({"greedy": greedy, f"beam of {beam_size}": beam}, {"the beam ends with": verdict})
+        totals = {"translation found by beam search": "the same" if beam.text == greedy.text else "another"}
+        return _count_translations({"greedy": greedy, f"beam of {beam_size}": beam}, totals)
     translations = samples(evidence, temperature, count)
     often = Counter(translation.text for translation in translations)
     by_text = {text: next(translation for translation in translations if translation.text == text) for text in often}
@@ -245,17 +245,17 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
 def _learning(evidence: Evidence, until: int = 0) -> Table:
     """Return a table of milestones in the learning curve.
 
-    The milestones are the first training loss, the first and last held-out losses, and two chrF scores. These are the
-    first score of at least 90% of the best one, and the best one.
+    Milestones: the first training loss, the first and last held-out losses, the first chrF that reaches 90% of the
+    best, and the best chrF.
     """
     training, held_out = recorded_losses(evidence, until)
     scores = recorded_scores(evidence)
     best = max(score for _, score in scores)
     learned = next((one for one in scores if one[1] >= LEARNED_SHARE * best), scores[-1])
     rows = {
-        "first recorded in training": (*training, nan),
-        "first on held-out sentences": (*held_out[0], nan),
-        "last on held-out sentences": (*held_out[-1], nan),
+        "first training loss": (*training, nan),
+        "first held-out loss": (*held_out[0], nan),
+        "last held-out loss": (*held_out[-1], nan),
         "nine tenths of the best chrF": (learned[0], nan, learned[1]),
         "best chrF": (next(step for step, score in scores if score == best), nan, best),
     }
@@ -267,7 +267,7 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
             "step": [step for step, _, _ in rows.values()],
             "of all steps": [step / last for step, _, _ in rows.values()],
             "loss": [loss for _, loss, _ in rows.values()],
-            "as unsure as among": [exp(min(loss, MAX_LOSS)) for _, loss, _ in rows.values()],
+            "perplexity": [exp(min(loss, MAX_LOSS)) for _, loss, _ in rows.values()],
             "chrF": [score for _, _, score in rows.values()],
         },
         percent=("of all steps",),
@@ -284,7 +284,7 @@ def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) 
     if head is not None:
         at = kind, *evidence.head(kind, head)
         marked = head_label(*at)
-        totals["needed more than the marked one"] = int((changes < changes[heads.index(at)]).sum())
+        totals["heads needed more than the marked head"] = int((changes < changes[heads.index(at)]).sum())
     return Table(
         "without",
         tuple(head_label(*heads[at]) for at in order),
@@ -323,7 +323,10 @@ def _needed(evidence: Evidence) -> Table:
             "without it": [comparison.without(comparison.needed_cost) for comparison in comparisons],
             "": ["same" if comparison.agree else "differ" for comparison in comparisons],
         },
-        {"the same word": sum(comparison.agree for comparison in comparisons), "words": len(comparisons)},
+        {
+            "words that look most at what they need most": sum(comparison.agree for comparison in comparisons),
+            "words": len(comparisons),
+        },
         percent=("probability", "without that", "without it"),
     )
 
@@ -336,7 +339,7 @@ def _named(evidence: Evidence) -> Table:
         tuple(comparison.words[at] for at in comparison.order),
         {
             "place": list(range(1, len(comparison.order) + 1)),
-            "falls by, nats": [float(comparison.costs[at]) for at in comparison.order],
+            "log-probability lost, nats": [float(comparison.costs[at]) for at in comparison.order],
             "share of the attention": [float(comparison.weights[at]) for at in comparison.order],
         },
         {"words": len(comparison.words)},
@@ -387,7 +390,7 @@ def _future(evidence: Evidence) -> Table:
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
     """Return a table of each head's fraction of rows whose most attended position does not add the longest vector."""
-    return _tiles({"rows that differ": {kind: longest_elsewhere(evidence, kind)}})
+    return _tiles({"largest weight ≠ longest vector": {kind: longest_elsewhere(evidence, kind)}})
 
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
@@ -432,7 +435,7 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
         totals["mean"] = float(np.mean(next(iter(shares.values()))))
     else:
         one, other = shares
-        totals[f"coloured, more at “{one}” than at “{other}”"] = more
+        totals[f"coloured heads, which look more at “{one}” than at “{other}”"] = more
     return Table("head", tuple(labels), shares, totals, across=next(iter(first.values())).shape[1])
 
 
@@ -446,9 +449,9 @@ def _patched(evidence: Evidence, other: str) -> Table:
         tuple(effects),
         {"needed": [needed for needed, _ in effects.values()], "enough": [enough for _, enough in effects.values()]},
         {
-            "layer of the largest effect": layer + 1,
-            "head of the largest effect": head + 1,
-            "weight of the head that looks most": weight,
+            "layer of the head with the largest effect": layer + 1,
+            "number of the head with the largest effect": head + 1,
+            "largest weight on the changed word": weight,
         },
     )
 

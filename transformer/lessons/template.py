@@ -1,4 +1,4 @@
-"""Fills measured values into a lesson's texts: `{weight:.0%}` stands for the value `weight`.
+"""Inserts measured values into a lesson's texts: `{weight:.0%}` stands for the value `weight`.
 
 A lesson file is untrusted. Only value names and a few number formats are allowed; attributes, indices and field widths
 are not.
@@ -17,7 +17,7 @@ FORMATS = "{name}, {name:.2f}, {name:.0%} or {name:,}, with 0 to 6 decimals"
 
 
 def names(text: str) -> set[str]:
-    """Return the names of all values that a text quotes.
+    """Return the names of all values that a text refers to.
 
     Raises:
         LessonError: a brace is unmatched, or braces contain anything except a value's name and format.
@@ -26,15 +26,15 @@ def names(text: str) -> set[str]:
 
 
 def fill(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = str) -> str:
-    """Fill measured values into a text.
+    """Insert measured values into a text.
 
     Args:
         text: text with value names in braces.
-        values: values by name; must include all values that the text quotes.
+        values: values by name; must include all values that the text refers to.
         mark: function to apply to each formatted value.
 
     Raises:
-        LessonError: as in `names`, or a value with a number format is not a number.
+        LessonError: as in `names`, or a value that is not a number has a number format.
     """
     return "".join(
         literal + ("" if name is None else mark(_format_value(name, form, values[name])))
@@ -47,16 +47,16 @@ def _parts(text: str) -> Iterator[tuple[str, str | None, str]]:
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
-        raise LessonError(f"“{text}” has an unmatched brace; a value is written {FORMATS}") from error
+        raise LessonError(f"“{text}” has an unmatched brace: write a value as {FORMATS}") from error
     for literal, name, form, conversion in parts:
         if name is not None and (conversion or not NAME.fullmatch(name) or not FORMAT.fullmatch(form or "")):
-            raise LessonError(f"{{{name}}} in “{text}” cannot be read; a value is written {FORMATS}")
+            raise LessonError(f"{{{name}}} in “{text}” is invalid: write a value as {FORMATS}")
         yield literal, name, form or ""
 
 
 def _format_value(name: str, form: str, value: Value) -> str:
     if form and isinstance(value, str):
-        raise LessonError(f"{{{name}:{form}}} needs a number, but {name} is a text: write {{{name}}}")
+        raise LessonError(f"{{{name}:{form}}} needs a number, but {name} is text: write {{{name}}}")
     if isinstance(value, str):
         return value
     # Without a format, Python would print up to 17 digits of a float.

@@ -45,8 +45,8 @@ class AgreementStatistics(Record):
     same_first: Estimate
 
     def __post_init__(self) -> None:
-        if not METHODS.keys() >= set(self.methods):
-            raise ValueError("an attribution method in the record does not exist in this version")
+        if unknown := set(self.methods) - METHODS.keys():
+            raise ValueError(f"the record has unknown attribution methods: {', '.join(sorted(unknown))}")
 
     def _written(self) -> dict[str, Any]:
         return {**super()._written(), "interval": BOOTSTRAP}

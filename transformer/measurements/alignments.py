@@ -36,7 +36,7 @@ Links = set[tuple[int, int]]
 def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
     """Return a model's alignment heads.
 
-    The heads are as recorded in the model's folder, or else as measured on the first `MEASURED_SENTENCES` sentences.
+    They are read from the model folder's statistics, or else measured on the first `MEASURED_SENTENCES` sentences.
 
     Raises:
         ValueError: no head of the model aligns words.
@@ -101,7 +101,7 @@ class GoldAlignments:
         self._path, self._row, self._first = (path, "pair", 1) if by_link else (path, "line", first)
         self._lines = _links_of_rows(rows) if by_link else [self._parsed(number, line) for number, line in lines]
         if by_link and any(int(row[1]) == 0 for row in rows):
-            raise ValueError(f"{path} names a pair 0: number the pairs from 1")
+            raise ValueError(f"{path} contains a pair with number 0: number the pairs from 1")
         self._links: tuple[set, set, set] = set(), set(), set()
 
     def note(self, number: int, pair: AlignedPair | None) -> None:
@@ -116,7 +116,7 @@ class GoldAlignments:
         """
         where = f"{self._path}, {self._row} {number + 1}"
         if number >= len(self._lines):
-            raise ValueError(f"{where}: there is no such {self._row}, but there are more sentence pairs")
+            raise ValueError(f"{where} is missing: add the alignment of sentence pair {number + 1}")
         sure, possible = self._lines[number]
         for source, target in sure | possible:
             if pair and not (0 <= source < len(pair.source) and 0 <= target < len(pair.target)):

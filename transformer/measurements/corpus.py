@@ -115,12 +115,12 @@ def measure_corpus(
     If an earlier call with the same `state` was interrupted, the measurement is resumed.
 
     Args:
-        translator: the model; it must have been loaded from a folder if other processes measure.
+        translator: the model; it must have been loaded from a folder if other processes take part.
         path: text file with one sentence per line.
         state: file for intermediate results. The caller deletes it after saving the final result.
         processes: number of processes, each with its own model and one thread.
-        cluster: address of a Ray cluster, which then measures instead of local processes. All CPUs are used, or all
-            GPUs if the translator is on a GPU. "auto" is a cluster that runs on this machine, and "local" is this
+        cluster: address of a Ray cluster to use instead of local processes. All its CPUs are used, or all its GPUs
+            if the translator is on a GPU. "auto" is a cluster that runs on this machine, and "local" is this
             machine alone. The model's folder must have the same path on all machines of the cluster.
         report: function called whenever the state is saved, with the number of sentences read and their metrics.
 
@@ -144,7 +144,7 @@ def measure_corpus(
     )
     if not so_far.sentences:
         state.unlink(missing_ok=True)
-        raise ValueError(f"{path} has no sentence that the model can read: write one per line")
+        raise ValueError(f"{path} has no sentence that the model can read: write one short sentence per line")
     return so_far
 
 
@@ -219,7 +219,7 @@ def _parts(
             yield measure_part(translator, stretch)
         return
     if translator.folder is None:
-        raise ValueError("other processes can load a model only from a folder")
+        raise ValueError("other processes cannot load this model, which has no folder: save it, or use one process")
     work = partial(_measure_in_process, translator.folder, translator.device)
     workers = local_workers(work, processes) if cluster is None else cluster_workers(cluster, work, translator.device)
     with workers as (submit, count):
@@ -262,21 +262,21 @@ def _resume(
         raise ValueError(f"cannot read {state} ({error.strerror}): {advice}") from error
     try:
         if hashlib.sha256(content[SEAL_BYTES:]).digest() != content[:SEAL_BYTES]:
-            raise ValueError("its seal is broken")
+            raise ValueError("the digest does not match")
         saved = unpack(content[SEAL_BYTES:], MeasurementState)
         so_far = unpack(saved.part, type(nothing))
     except ValueError:
         raise ValueError(f"{state} is damaged, or from an older version of Attention Atlas: {advice}") from None
     if saved.model != model:
-        raise ValueError(f"{state} was measured on another model: {advice}")
+        raise ValueError(f"{state} contains measurements of another model: {advice}")
     _update_digest(digest, islice(sentences, saved.read))
     if digest.hexdigest() != saved.digest:
-        raise ValueError(f"{state} was measured on other sentences: {advice}")
+        raise ValueError(f"{state} contains measurements of other sentences: {advice}")
     return saved.read, so_far
 
 
 def _save(path: Path, state: MeasurementState) -> None:
-    """Write the state file atomically: if the process is killed while writing, the old file stays."""
+    """Write the state file atomically: if the process is killed while writing, the old file is kept."""
     content = pack(state)
     with atomic_file(path) as new:
         new.write_bytes(hashlib.sha256(content).digest() + content)

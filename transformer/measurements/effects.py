@@ -26,7 +26,7 @@ from transformer.values.weights import Weights
 # Title of each effect, by name. The head metrics come last.
 EFFECTS: dict[str, str] = {
     "off": "change in the log-probability without the head, nats",
-    "changed": "share of draws in which another token becomes the most likely without the head",
+    "changed": "share of draws in which removing the head makes another token the most likely",
     "estimated": "change in the log-probability without the head, estimated by a gradient, nats",
     "written": "mean contribution of the head to the logit of a written token",
     **{metric.name: f"{metric.title}, {metric.unit}" for metric in METRICS},
@@ -144,7 +144,7 @@ def effects_of_file(
     effects = measure_in_parts(path, state, translator.version, measure, NO_EFFECTS, 1, report)
     if not effects.texts:
         state.unlink(missing_ok=True)
-        raise ValueError(f"{path} has no sentence that the model can read: write one per line")
+        raise ValueError(f"{path} has no sentence that the model can read: write one short sentence per line")
     return effects
 
 

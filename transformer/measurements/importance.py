@@ -21,7 +21,7 @@ BOOTSTRAP_SEED = 0
 # Percentiles at the ends of the 95% confidence interval.
 INTERVAL = (2.5, 97.5)
 # Describes the confidence intervals in the files that contain them.
-BOOTSTRAP = f"95 % percentile bootstrap over sentences, {BOOTSTRAP_DRAWS} draws, seed {BOOTSTRAP_SEED}"
+BOOTSTRAP = f"95% interval, percentile bootstrap over sentences, {BOOTSTRAP_DRAWS} draws, seed {BOOTSTRAP_SEED}"
 # Fields that have one value per attention kind.
 BY_KIND = ("measured", "estimated", "magnitude")
 

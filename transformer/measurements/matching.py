@@ -121,7 +121,7 @@ def second_trace(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trac
 
     Args:
         a, b: models A and B.
-        runs: `Runs` object that answers model B's runs.
+        runs: `Runs` object that computes model B's runs.
         trace: model A's trace of the text.
 
     Raises:
@@ -178,7 +178,7 @@ def match_heads(
     nothing = SentenceSimilarities(0, {}, {})
     similarities_found = measure_in_parts(path, state, f"{a.version} {b.version}", measure, nothing, BATCH_SIZE, report)
     if not similarities_found.matched:
-        raise ValueError(f"{path} has no sentence that both models can read: write one per line")
+        raise ValueError(f"{path} has no sentence that both models can read: write one short sentence per line")
     counts = a.config.heads, b.config.heads
     return HeadMatches(
         a.version,
@@ -247,7 +247,7 @@ def _text_for_second(a: Translator, b: Translator, text: str) -> tuple[str, Lang
 
 
 def _concatenate(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """Concatenate the arrays of attention kinds that are in both arguments, by sentence; ignore an empty argument."""
+    """Concatenate, by sentence, the arrays of attention kinds that are in both arguments; ignore an empty argument."""
     if not (first and second):
         return first or second
     return {kind: np.concatenate([first[kind], second[kind]]) for kind in KINDS if kind in first and kind in second}

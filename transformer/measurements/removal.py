@@ -65,8 +65,8 @@ def quality_curves(
         device: "cpu", "cuda" or "mps".
         pairs: (source sentence, reference translation) pairs.
         orders: heads in removal order, by name of the order.
-        every: number of heads to remove between two measurements. The first measurement has all heads, the last has
-            none.
+        every: number of heads to remove between two measurements. The first measurement is with all heads, the last
+            without any.
 
     Yields:
         The scores, one removal order after another.

@@ -63,7 +63,7 @@ def masked_self_attention(config: TransformerConfig) -> SelfAttention:
 def self_attention_mask(
     config: TransformerConfig, edits: Edits, queries: int, start: int, device: torch.device
 ) -> Tensor | None:
-    """Return the mask for `queries` positions of a decoder that follow `start` earlier ones; None allows everything.
+    """Return a decoder's mask for `queries` positions after `start` earlier ones; None allows everything.
 
     Raises:
         InterventionError: the edits change attention, but the model has local or compressed attention.

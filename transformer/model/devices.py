@@ -29,7 +29,7 @@ def chosen_device(name: str | None) -> str:
 
 @cache
 def _works(device: str) -> bool:
-    """Whether a device can run an operation. PyTorch also lists GPUs that are too old for its kernels."""
+    """Return whether a device can run an operation; PyTorch also lists GPUs that are too old for its kernels."""
     try:
         return torch.ones(1, device=device).add(1).item() == 2
     except (RuntimeError, AssertionError) as error:

@@ -116,9 +116,9 @@ class Edits:
         return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
 
     def lift(self, causal: Tensor) -> Tensor | None:
-        """Return the causal mask [T, S], or None if every text switches it off.
+        """Return the causal mask [T, S], or None if it is switched off for all texts.
 
-        If only some texts switch it off, the mask is [B, 1, T, S] and all True for these texts.
+        If it is switched off for only some texts, the mask is [B, 1, T, S] and all True for these texts.
         """
         off = [not each.decoder_mask for each in self.interventions]
         if not any(off):
@@ -183,14 +183,14 @@ def edits_of(
         hooks: as in `Edits`.
 
     Raises:
-        ValueError: some texts switch the positional encoding off, and others do not.
+        ValueError: the positional encoding is switched off for some texts but not for others.
         InterventionError: the site of a hook does not exist.
     """
     if all(each == AS_TRAINED for each in interventions):
         return Edits(hooks=hooks) if hooks else UNEDITED
     positions = {each.positions for each in interventions}
     if len(positions) > 1:
-        raise ValueError("either all or none of the texts in a batch must switch positions off")
+        raise ValueError("the positional encoding must be switched off for either all or none of the texts in a batch")
     # Tensors by name and kind. A tensor is created only if it changes a value.
     parts: dict[str, dict[Kind, Tensor]] = {"gates": {}, "sharpness": {}, "offsets": {}}
 

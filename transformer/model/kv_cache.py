@@ -11,9 +11,9 @@ from torch import Tensor
 
 from transformer.model.edits import Edits
 
-# A buffer's size is rounded up to a multiple of this many positions. The allocator reuses freed tensors if they have
-# few different sizes. A tensor that grew by one position per step would need new memory from the operating system each
-# time.
+# A buffer's size is rounded up to a multiple of this many positions, so that tensors have few different sizes. Only
+# then can the allocator reuse freed tensors. A tensor that grew by one position per step would need new memory from the
+# operating system at every step.
 BLOCK = 16
 
 

@@ -93,7 +93,7 @@ class Residual(nn.Module):
         return hooks.at(self.input_site, self.norm(x) if self.pre else x)
 
     def write(self, x: Tensor, y: Tensor, hooks: Hooks) -> Tensor:
-        """Return the residual stream x after the sub-layer's output y, both [B, T, D], is added."""
+        """Add the sub-layer's output y to the residual stream x, both [B, T, D]; with post-norm, normalise the sum."""
         x = x + dropout(hooks.at(self.output_site, y), self.dropout, self.training)
         return x if self.pre else self.norm(x)
 

@@ -33,8 +33,8 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
         config: any configuration; no weights are created.
 
     Returns:
-        Pairs of a part's name and its number of parameters, in the order of the model's parameters. Parts without
-        parameters are left out. The numbers add up to that of the whole model.
+        (name, number of parameters) of each part that has parameters, in the order of the model's parameters. The
+        numbers add up to the model's total.
     """
     counts: Counter[str] = Counter()
     for name, size in _sizes(config):
@@ -67,7 +67,7 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
 
 @lru_cache(maxsize=16)
 def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
-    """Return all parameters' names and sizes for a configuration; cached, because a page needs them at every click."""
+    """Return all parameters' names and sizes for a configuration; cached, because a page needs them on every click."""
     with torch.device("meta"), SkippedInitialisation():
         model = Transformer(config)
     return [(name, parameter.numel()) for name, parameter in model.named_parameters()]

@@ -59,7 +59,7 @@ class WeightsEdit:
 class OutputsEdit:
     """Changes to the heads' outputs of one attention layer.
 
-    The changes act on each head before the heads are concatenated, because the output projection mixes the heads.
+    The changes act on each head before the heads are joined, because the output projection mixes the heads.
 
     Attributes:
         gate: factor that multiplies each head's output, [B, H, 1, 1]; None for 1.
@@ -130,13 +130,13 @@ class HookEdit:
         copy = x.clone()
         given = self.hook(copy, self.layer, self.start)
         if given is None:
-            # Without a change, x keeps its layout in memory, and so every bit of what follows. In a run that needs
-            # gradients, the copy must be used, because the hook may have kept it.
+            # If nothing changed, return x itself: its memory layout keeps all later results bitwise identical. In a run
+            # that needs gradients, return the copy, because the hook may have kept it.
             return x if not copy.requires_grad and torch.equal(copy, x) else copy
         if not isinstance(given, Tensor) or given.shape != x.shape:
             found = f"{type(given).__name__} {tuple(getattr(given, 'shape', ()))}"
             raise InterventionError(
-                f"the hook at {self.site} returned {found}: return a tensor of the shape {tuple(x.shape)}, or None"
+                f"the hook at {self.site} returned {found}: return a tensor of shape {tuple(x.shape)}, or None"
             )
         return given.to(x)
 
@@ -168,7 +168,7 @@ def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
         others, left, total = torch.zeros_like(others), 0.0, 1.0
     elif total == 0:
         raise InterventionError(
-            f"{where}: the weights add up to {1 - left:.4g} instead of 1, and no other cell can take the rest."
+            f"{where}: the weights add up to {1 - left:.4g}, and no other cell can get the rest: make them add up to 1."
         )
     others = others * (left / total)
     others[columns] = shares

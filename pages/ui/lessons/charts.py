@@ -192,7 +192,7 @@ def tiles(table: Table) -> alt.LayerChart:
         }
     )
     number = "% of attention on the word" if len(shares) > 1 else f"{next(iter(table.columns))}, in %"
-    title = f"head (number in its tile: {number})"
+    title = f"head (in its tile: {number})"
     axis, names = labelled_axis("tile_labels", rows, labelLimit=LABEL)
     base = alt.Chart(frame).encode(
         x=alt.X("head:O", title=title, axis=alt.Axis(orient="bottom", labelAngle=0, **AXIS)),

@@ -143,10 +143,10 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
     """
     table = pd.read_csv(StringIO(curve))
     for lines, unit, name, meaning in (
-        (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: a guess among {row.among:,.0f}"),
+        (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: a guess among {row.perplexity:,.0f}"),
         (QUALITY, "chrF, 0 to 100", "chrf", lambda row: f"{row.chrF:.0f} after {row.part} of the steps"),
     ):
-        points = marked.rename(columns={"as unsure as among": "among", "of all steps": "part"})
+        points = marked.rename(columns={"of all steps": "part"})
         points = points[points["loss" if name == "loss" else "chrF"].notna()]
         show_altair(
             with_points(

@@ -46,9 +46,12 @@ def test_evaluation_separates_texts_too_long_for_the_model(trained):
     assert split_by_length(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
 
 
-@pytest.mark.parametrize("texts", [[], ["  "], ["one", ""]])
-def test_perplexity_of_empty_input_raises_an_error(trained, texts):
-    with pytest.raises(TextError, match="There is no text to predict"):
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [([], "There is no text to predict"), (["  "], "Text 1 has no tokens"), (["one", ""], "Text 2 has no tokens")],
+)
+def test_perplexity_of_empty_input_raises_an_error(trained, texts, said):
+    with pytest.raises(TextError, match=said):
         evaluate(trained, texts)
 
 

@@ -88,9 +88,9 @@ def test_claim_computes_the_softmax_of_two_scores():
         (
             "row_sum",
             {"kind": "encoder", "head": "boss", "row": "have"},
-            "not a rule for a head; the rules are: previous",
+            "does not select a head; use one of these rules: previous",
         ),
-        ("row_sum", {"kind": "encoder", "head": "a" + " " * 500_000 + "b", "row": "have"}, "not a rule for a head"),
+        ("row_sum", {"kind": "encoder", "head": "a" + " " * 500_000 + "b", "row": "have"}, "does not select a head"),
         ("row_sum", {"kind": "encoder", "head": "99.1", "row": "have"}, "no head '99.1': this model has"),
         ("row_sum", {"kind": "decoder", "head": "same", "row": "77"}, "no step '77'"),
         ("row_sum", {"kind": "decoder", "head": "same", "row": "٣"}, "no step '٣'"),
@@ -107,10 +107,10 @@ def test_claim_computes_the_softmax_of_two_scores():
         ("beam_against_greedy", {"beam_size": 99}, "beam_size must be 1 to 10"),
         ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count must be 1 to 20"),
         ("weight_against_norm", {"kind": "encoder", "job": "next"}, "must be 'end' or 'start'"),
-        ("loss_at_start", {"vocabulary": -5}, "vocabulary is -5: give at least 1 token"),
+        ("loss_at_start", {"vocabulary": -5}, "vocabulary is -5: use a positive number"),
         ("learned_early", {"share": 2}, "between 0 and 1"),
         ("heads_removed", {"count": 0}, "count must be 1 to 72 (half of the heads), not 0"),
-        ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is not a job of a head; the jobs are: "),
+        ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "there is no head job '1.1'; choose one of: "),
     ],
 )
 def test_unmeasurable_claim_raises_an_error(evidence, name, parameters, message):

@@ -116,12 +116,12 @@ def test_a_thousand_random_lesson_figures_can_be_drawn_if_accepted(small_transla
         ("candidates", {"step": 0}, "has step = 0; it must be a whole number from 1 to 1,000,000"),
         ("candidates", {"step": "2"}, "has step = '2'; it must be a whole number"),
         ("example", {"score": 10**9, "other": 96, "width": 64}, "has score = 1000000000; it must be a whole number"),
-        ("map", {"kind": "encoder", "head": 3}, "has head = 3; it must be a text"),
+        ("map", {"kind": "encoder", "head": 3}, "has head = 3; it must be a string"),
         ("without", {"kind": "encoder", "head": "next", "part": "soul"}, "it must be one of: positions, mask"),
         ("worth", {"kind": "encoder"}, "the figure worth needs both kind and head, or neither"),
         ("probabilities", {"kind": "encoder", "head": "1.1", "part": "mask"}, "either a part, or a kind and a head"),
         ("translations", {"temperature": "hot"}, "has temperature = 'hot'; it must be a number"),
-        ("vectors", {"word": "dream", "other": 3}, "has other = 3; it must be a text"),
+        ("vectors", {"word": "dream", "other": 3}, "has other = 3; it must be a string"),
         ("heads", {"of": "kings"}, "it must be one of: previous, next"),
     ],
 )
@@ -138,11 +138,15 @@ def test_invalid_figure_parameters_raise_an_error(show, parameters, message):
         ("removed", {"count": 73}, "count must be 1 to 72 (half of the heads), not 73"),
         ("map", {"kind": "encoder", "head": "99.99"}, "there is no head '99.99': this model has 6 layers of 8 heads"),
         ("map", {"kind": "encoder", "head": "next", "row": "zzz"}, "there is no word 'zzz' in “I have a dream.”"),
-        ("scores", {"kind": "decoder", "head": "end", "row": "1"}, "heads of the kind decoder have no metric 'end'"),
+        ("scores", {"kind": "decoder", "head": "end", "row": "1"}, "decoder heads have no metric 'end'"),
         ("links", {"row": "have", "column": "zzz", "than": "I"}, "there is no word 'zzz' in “I have a dream.”"),
         ("vectors", {"word": "dream", "other": "A dog."}, "there is no word 'dream' in “A dog.”"),
-        ("map", {"kind": "encoder", "head": "next", "bars": "alignment"}, "heads of the kind encoder have no"),
-        ("without", {"kind": "encoder", "head": "next", "part": "mask", "job": "later"}, "nothing is hidden from"),
+        ("map", {"kind": "encoder", "head": "next", "bars": "alignment"}, "encoder heads have no"),
+        (
+            "without",
+            {"kind": "encoder", "head": "next", "part": "mask", "job": "later"},
+            "the job 'later' needs decoder heads",
+        ),
     ],
 )
 def test_figure_that_a_model_cannot_show_is_reported(shipped, show, parameters, message):

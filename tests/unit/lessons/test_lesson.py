@@ -45,7 +45,7 @@ def test_unreadable_lesson_counts_as_having_the_maximum_number_of_steps(content,
     ("old", "new", "message"),
     [
         ('title = "T"', "", "the lesson: title is missing"),
-        ('title = "T"', "title = 1", "title is 1; it must be a text"),
+        ('title = "T"', "title = 1", "title is 1; it must be a string"),
         ('title = "T"', 'title = "T', "the file is not TOML"),
         ('title = "T"', 'title = "\\u202eT"', "invisible character"),
         (2 * STEP, "", "the number of steps is 1; it must be 3 to 7"),
@@ -54,13 +54,13 @@ def test_unreadable_lesson_counts_as_having_the_maximum_number_of_steps(content,
         ("Look.", "word " * 41, "step 1: look_for and question have 45 words; at most 40"),
         ("It is {sum:.2f}.", "It is {sun:.2f}.", "there is no value sun; the claim row_sum has: sum, count"),
         ("It is {sum:.2f}.", "It is {sum.", "an unmatched brace"),
-        ("It is {sum:.2f}.", "{sum.__class__}", "cannot be read"),
+        ("It is {sum:.2f}.", "{sum.__class__}", "is invalid"),
         ('name = "row_sum"', 'name = "row_some"', "there is no claim 'row_some'; the claims are: asymmetry"),
-        ('head = "next", row = "have" }\nfigure', 'head = 3, row = "have" }\nfigure', "must be a text in quotes"),
+        ('head = "next", row = "have" }\nfigure', 'head = 3, row = "have" }\nfigure', "must be a string in quotes"),
         (', row = "have" }\nfigure', " }\nfigure", "the claim row_sum needs row"),
         (', row = "have" }\nfigure', ', row = "have", at = 1 }\nfigure', "has no parameter 'at'"),
-        ('show = "map"', 'show = "film"', "the figure shows 'film'; it must be one of: map"),
-        ("figure = {", "figur = {", "step 1 has 'figur'; it can have: look_for"),
+        ('show = "map"', 'show = "film"', "show is 'film'; it must be one of: map"),
+        ("figure = {", "figur = {", "step 1: unknown field 'figur'; the fields are: look_for"),
         ('show = "map", ', "", "the figure is missing"),
         ('show = "map", kind = "encoder"', 'show = "map", kind = 3', "must be one of"),
         ('show = "map", kind = "encoder"', 'show = "map"', "the figure map accepts head, kind, bars (optional), row"),
@@ -81,8 +81,8 @@ def test_unreadable_lesson_counts_as_having_the_maximum_number_of_steps(content,
         (3 * STEP, "[steps]\n[steps]\n", "begin each step with [[steps]]"),
         ('title = "T"', f"title = 0x{'f' * 5000}", "a number out of range; use numbers from -1,000,000,000"),
         ('head = "next", row = "have" }\nfigure', 'head = nan, row = "have" }\nfigure', "a number out of range"),
-        ('title = "T"', f"title = {[1] * 9000}", "title is [1, 1, 1, 1, 1, 1, ...]; it must be a text"),
-        ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' cannot be read"),
+        ('title = "T"', f"title = {[1] * 9000}", "title is [1, 1, 1, 1, 1, 1, ...]; it must be a string"),
+        ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' is invalid"),
     ],
     ids=lambda one: one[:60] if isinstance(one, str) else None,
 )
@@ -112,5 +112,5 @@ def test_unreadable_lesson_file_raises_an_error(tmp_path, name, data, message):
 def test_lesson_values_are_formatted_as_requested():
     values = {"share": 0.256, "count": 8000, "word": "man"}
     assert fill("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
-    with pytest.raises(LessonError, match="word is a text"):
+    with pytest.raises(LessonError, match="word is text"):
         fill("{word:.2f}", values)

@@ -31,7 +31,7 @@ def first_of(translator, old: str, new: str) -> list[str]:
         (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
         (
             'figure = { show = "orders", other = "A dog." }',
-            "no place in the figure shows sum, 1: choose another figure",
+            "no place in the figure shows sum (1): choose another figure",
         ),
     ],
 )

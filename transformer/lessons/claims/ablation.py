@@ -43,7 +43,7 @@ def head_worth(evidence: Evidence) -> Finding:
 def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding:
     """A head spends most of its attention on one job, but the translation needs many other heads more."""
     if job not in JOBS:
-        raise LessonError(f"{quoted(job)} is not a job of a head; the jobs are: {', '.join(JOBS)}")
+        raise LessonError(f"there is no head job {quoted(job)}; choose one of: {', '.join(JOBS)}")
     layer, head = at = evidence.head(kind, job)
     changes = evidence.head_changes()
     change = float(changes[all_heads(evidence.runs.config).index((kind, layer, head))])

@@ -90,7 +90,7 @@ class SentenceComparison:
     "without_needed",
 )
 def looked_at_and_needed(evidence: Evidence) -> Finding:
-    """For some German word, the English word it looks at most is not the English word it needs most."""
+    """For some German word, the English word with the most attention is not the one that matters most."""
     comparisons = compare_words(evidence)
     apart = max(
         comparisons, key=lambda comparison: 0.0 if comparison.agree else comparison.needed_cost - comparison.cost
@@ -115,7 +115,7 @@ def looked_at_and_needed(evidence: Evidence) -> Finding:
 
 @claim("looked_at", "weight", "place", "words", "cost", "needed", "needed_weight", "needed_cost", "second")
 def looked_at_is_not_needed(evidence: Evidence) -> Finding:
-    """The English word that the translation looks at most is not among the three English words it needs most."""
+    """The English word with the most attention is not among the three that the translation needs most."""
     comparison = compare_for_sentence(evidence)
     looked, needed = comparison.looked_at, comparison.order[0]
     place = comparison.order.index(looked) + 1

@@ -151,8 +151,8 @@ def _positions(evidence: Evidence, word: str) -> tuple[int, ...]:
 def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
     """The head that looks most at a special token reads less from it than the attention weight suggests.
 
-    The amount read is norm-based, as in Kobayashi et al. 2020: the length of the vector that the token adds to the
-    output, as a share of the lengths of all such vectors.
+    The amount read is measured by norms, as in Kobayashi et al. 2020: the length of the vector that the token adds to
+    the output, divided by the sum of the lengths of all such vectors.
     """
     if job not in ("end", "start"):
         raise LessonError(f"the job must be 'end' or 'start', not {quoted(job)}")

@@ -16,7 +16,7 @@ MAX_SAMPLES = 20
 
 @claim("first", "second", "third", "probability", "second_probability", "step", "read")
 def likeliest(evidence: Evidence, step: int = 1) -> Finding:
-    """At this step, the written token is the most likely one."""
+    """At a given step, the token that the model wrote is the most likely one."""
     trace, tokenizer = evidence.trace(), evidence.runs.tokenizer
     row = evidence.step(step)
     ids = [int(number) for number in trace.candidate_ids[row]]
@@ -136,11 +136,10 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
     Raises:
         LessonError: the temperature or the count is out of range.
     """
-    if not 1 <= count <= MAX_SAMPLES or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
-        raise LessonError(
-            f"count must be 1 to {MAX_SAMPLES} and temperature {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, "
-            f"not {count} and {temperature:g}"
-        )
+    if not 1 <= count <= MAX_SAMPLES:
+        raise LessonError(f"count must be 1 to {MAX_SAMPLES}, not {count}")
+    if not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+        raise LessonError(f"temperature must be {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, not {temperature:g}")
     return [
         evidence.runs.get(
             TranslationRun(evidence.sentence, DecodingSettings("sample", temperature=temperature, seed=seed))

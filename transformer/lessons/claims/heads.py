@@ -92,7 +92,7 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
 
 @claim("share", "average", "layer", "head", "count")
 def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding:
-    """A head spends at least the share `least` of its attention on a job, far more than the average head."""
+    """A head spends at least the fraction `least` of its attention on one job, far more than the average head."""
     shares = evidence.metric(kind, JOBS.get(job, job))
     at = evidence.head(kind, job)
     share, average = float(shares[at]), float(shares.mean())

@@ -7,7 +7,8 @@ from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import Evidence
 
-# A larger loss, in nats per token, means that training diverged. A uniform guess has a lower loss with any vocabulary.
+# A larger loss, in nats per token, means that training diverged. Even a uniform guess has a lower loss, whatever the
+# vocabulary size.
 MAX_LOSS = 100.0
 
 
@@ -19,7 +20,7 @@ def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
         vocabulary: V, if training began with a different vocabulary size; 0 uses the model's current one.
     """
     if vocabulary < 0:
-        raise LessonError(f"vocabulary is {vocabulary:,}: give at least 1 token, or 0 for the model's own vocabulary")
+        raise LessonError(f"vocabulary is {vocabulary:,}: use a positive number, or 0 for the model's own size")
     _, loss = _column(evidence, "training_loss")[0]
     vocabulary = vocabulary or evidence.runs.config.target_vocabulary
     even = math.log(vocabulary)
@@ -50,7 +51,7 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
 
 @claim("step", "fraction", "best", "reached", "steps")
 def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
-    """The model reached the share `share` of its best chrF in the first half of training."""
+    """In the first half of training, the model reached at least `share` times its best chrF."""
     if not 0 < share < 1:
         raise LessonError(f"share must be between 0 and 1, not {share:g}")
     scores = recorded_scores(evidence)
@@ -91,5 +92,5 @@ def _column(evidence: Evidence, name: str) -> list[tuple[int, float]]:
     rows = csv.DictReader(evidence.runs.curve.splitlines())
     values = [(int(float(row["step"])), float(row[name])) for row in rows if row.get(name)]
     if not values:
-        raise LessonError(f"the model has no learning curve with a column {name}")
+        raise LessonError(f"the model has no learning curve with values in the column {name}")
     return values

@@ -93,7 +93,7 @@ def effects_by_place(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[flo
             for pair in _head(at, one, number)
         ),
         "the head with the largest effect": _head(at, *strongest_head(evidence, at)),
-        "the head that looks most": _head(at, layer, head),
+        "the head that looks most at the changed word": _head(at, layer, head),
     }
     return {name: effects_of(evidence, at, patches) for name, patches in places.items()}
 
@@ -107,7 +107,7 @@ def changed_position(at: MinimalPair) -> int:
     matched = partner_positions("encoder.residual", at.a, at.b, at.question.step)
     changed = [one for one, other in matched.items() if at.a.source_tokens[one].id != at.b.source_tokens[other].id]
     if not changed:
-        raise LessonError("no two corresponding tokens of the sentences differ: replace one word by another")
+        raise LessonError("no two corresponding tokens of the sentences differ: replace one word with another")
     return changed[0]
 
 
@@ -138,7 +138,7 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
 
 @claim("all", "needed", "enough", "layer", "head", "count")
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
-    """All cross-attention heads together determine the choice; no single head is needed or enough for half of it."""
+    """All cross-attention heads together determine the choice, but the strongest one has under half of their effect."""
     at = minimal_pair(evidence, other)
     effects, (layer, head) = effects_by_place(evidence, at), strongest_head(evidence, at)
     needed, enough = effects["the head with the largest effect"]
@@ -160,7 +160,8 @@ def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
     at = minimal_pair(evidence, other)
     effects = effects_by_place(evidence, at)
     layer, head, weight = most_attending_head(at, changed_position(at))
-    needed, most = effects["the head that looks most"][0], effects["the head with the largest effect"][0]
+    needed = effects["the head that looks most at the changed word"][0]
+    most = effects["the head with the largest effect"][0]
     return finding(
         weight > 0.5 and needed < most, weight=weight, needed=needed, most=most, layer=layer + 1, head=head + 1
     )
@@ -168,7 +169,7 @@ def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
 
 @claim("first", "second", "difference", "word", "instead")
 def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Finding:
-    """At this step, changing the word hardly changes the model's choice, so a patch's effect would have no meaning."""
+    """At a given step, changing one word hardly changes the model's choice, so the effect of a patch is undefined."""
     at = minimal_pair(evidence, other, step)
     contrasts = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = token_names(evidence, at)

@@ -67,7 +67,9 @@ def cut_confirms(evidence: Evidence, step: int) -> Finding:
     cut = cut_paths(evidence, step)
     at = next((index for index, name in enumerate(cut.names) if name.split(",")[0] in KIND_NAMES.values()), None)
     if at is None:
-        raise LessonError(f"no head is among the {len(cut.names)} largest paths of step {step}")
+        raise LessonError(
+            f"none of the {len(cut.names)} largest paths of step {step} starts at a head: change the step"
+        )
     predicted, measured = float(cut.predicted[at]), float(cut.measured[at])
     return finding(
         predicted * measured > 0,
@@ -157,7 +159,7 @@ def _name(path: Path) -> str:
     """Return the name of the component where a path starts, with 1-based layer and head numbers."""
     sender = path[0]
     if sender.place is None:
-        return "the token that is read"
+        return "input token"
     if sender.place.kind is None:
         return f"feed-forward, layer {sender.place.layer + 1}"
     return f"{KIND_NAMES[sender.place.kind]}, layer {sender.place.layer + 1}, head {(sender.head or 0) + 1}"

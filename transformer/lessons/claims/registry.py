@@ -14,7 +14,7 @@ from transformer.lessons.evidence import Evidence
 
 Value = float | int | str
 CLAIMS: dict[str, Claim] = {}
-TYPES = {str: "a text in quotes", int: "a whole number", float: "a number"}
+TYPES = {str: "a string in quotes", int: "a whole number", float: "a number"}
 
 
 @dataclass(frozen=True)

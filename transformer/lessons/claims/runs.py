@@ -19,7 +19,7 @@ PARTS: Mapping[str, Interventions] = {"positions": NO_POSITIONS, "mask": NO_MASK
 
 @claim("first", "second", "first_without", "second_without")
 def order_lost(evidence: Evidence, other: str) -> Finding:
-    """Two orders of the same words are translated differently, but identically without positional encodings."""
+    """Two orders of the same words get different translations, but the same one without positional encodings."""
     sentences = (evidence.sentence, other)
     first, second = (evidence.runs.get(TraceRun(text)).target_text for text in sentences)
     without = [evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in sentences]
@@ -34,7 +34,7 @@ def order_lost(evidence: Evidence, other: str) -> Finding:
 
 @claim("share", "without", "even", "layer", "head")
 def job_without_positions(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """Without positional encodings, a head with a job loses more than half of its attention to that job."""
+    """Without positional encodings, a head spends less than half as much of its attention on its job."""
     layer, head = at = evidence.head(kind, job)
     name = JOBS.get(job, job)
     share = float(evidence.metric(kind, name)[at])

@@ -1,7 +1,7 @@
 """Tunes glibc's memory allocator and uses huge pages.
 
-Training keeps freed memory. A server returns large blocks to the system as soon as they are freed. It calls
-`return_holes` to return the free memory between blocks in use.
+Training keeps freed memory for reuse. A server, in contrast, returns large blocks to the system as soon as they are
+freed. With `return_holes`, it also returns the free memory between blocks in use.
 """
 
 import ctypes

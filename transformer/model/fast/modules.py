@@ -141,7 +141,7 @@ FAST = {
 
 @cache
 def _fast_class(kind: type[nn.Module]) -> type[nn.Module]:
-    """Return the fast class that replaces a module's class; a class that is already fast replaces itself."""
+    """Return the fast class that replaces a module's class; a class that is already fast is returned unchanged."""
     if issubclass(kind, FastModule):
         return kind
     base = next((FAST[each] for each in kind.__mro__ if each in FAST), FastModule)

@@ -12,11 +12,11 @@ WORTH_ALL_CORES = 1 << 21
 class PackedWeights:
     """Bias [outputs] and half-precision copies of weights [outputs, inputs], for products on one or all CPU cores.
 
-    A decoding step multiplies one or a few vectors by every matrix. This takes as long as reading the matrices from
-    memory. A checkpoint's weights are half-precision numbers. Reading them in half precision while still computing in
-    float32 makes products up to ten times as fast. Results differ only in the order of summation.
+    A decoding step multiplies one or a few vectors by every matrix, so it takes about as long as reading the matrices
+    from memory. A checkpoint's weights are half-precision numbers, so reading them in half precision loses nothing.
+    Computation stays in float32. Products are up to ten times as fast; results differ only in the order of summation.
 
-    For most products of a decoding step, starting all cores takes torch longer than computing the product on one core.
+    For most products of a decoding step, torch takes longer to start all cores than to compute the product on one core.
     Small products therefore run on one core.
     """
 
@@ -37,12 +37,12 @@ class PackedWeights:
 
     def product(self, x: Tensor) -> Tensor:
         """Compute x W^T + b, [..., outputs] for x [..., inputs]."""
-        # A server uses only one thread, with which the product for all cores has no advantage.
+        # A server uses only one thread, so the product for all cores would have no advantage.
         if x.numel() < self._worth_all_cores or (self._worth_all_cores and torch.get_num_threads() == 1):
             return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._one_core, self._bias)
         return torch.ops.quantized.linear_dynamic_fp16.default(x, self._all_cores)
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether a half-precision copy of the weight is exact, and this machine's CPU can multiply with the copy."""
+    """Return whether a half-precision copy of the weight is exact and this machine's CPU can multiply by it."""
     return "fbgemm" in torch.backends.quantized.supported_engines and torch.equal(weight.half().float(), weight)
