@@ -20,7 +20,7 @@ PLACES = """root => Object.fromEntries(
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("path", PAGES)
-def test_controls_are_below_the_grid_and_on_screen(reader, path, size):
+def test_controls_are_just_below_the_grid_of_maps_and_visible_without_scrolling(reader, path, size):
     width, height = size
     reader.resize(width, height)
     reader.open(f"{path}?{SENTENCE}")
@@ -39,7 +39,7 @@ def test_controls_are_below_the_grid_and_on_screen(reader, path, size):
 
 
 @pytest.mark.thorough
-def test_bet_about_the_next_word_is_shown_above_the_map(reader):
+def test_bet_on_the_next_word_is_shown_above_the_map(reader):
     reader.open("/change_attention")
     reader.maps(1)
     bet = reader.page.get_by_role("button", name="Bet:")

@@ -64,7 +64,7 @@ def test_cells_have_the_published_viridis_colours(browse, small_translator, scal
 @pytest.mark.parametrize(
     ("layer", "head"), [(1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3)))]
 )
-def test_map_is_bright_exactly_where_the_weight_is_one(browse, small_translator, known, layer, head):
+def test_brightest_cells_of_the_map_are_those_with_a_weight_of_one(browse, small_translator, known, layer, head):
     with browse(small_translator, known, "encoder", in_tokens(layer=layer, head=head)) as shown:
         cells = shown.cells(*size(known, "encoder"))
         bright = (np.abs(shown.colours(cells) - VIRIDIS[1.0]) <= 4).all(axis=-1)

@@ -58,7 +58,7 @@ def test_arrow_keys_move_between_cells_and_enter_pins_a_cell(browse, small_trans
         assert "In the large figure, press arrow keys" in shown.readout
 
 
-def test_merging_tokens_into_words_deselects_an_index_that_no_word_has(browse, small_translator, trace):
+def test_merging_tokens_into_words_clears_a_selection_beyond_the_last_word(browse, small_translator, trace):
     """The sentence has fewer words than tokens, so no word has the last token's index."""
     with browse(small_translator, trace, "encoder", in_tokens(look="lines")) as shown:
         shown.large.focus()
@@ -182,7 +182,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
         assert len(remaining) == 2 and len({line[0] for line in remaining}) == 1, "both from one token"
 
 
-def test_adding_a_second_head_does_not_change_the_lines_of_the_first(browse, small_translator, crossing):
+def test_selecting_a_second_head_does_not_change_the_lines_of_the_first_head(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_tokens(look="lines")) as shown:
         alone = lines(shown, FIRST_HEAD)
         assert lines(shown, SECOND_HEAD) == []
@@ -228,7 +228,7 @@ def test_weights_of_shift_clicked_tokens_are_summed(browse, small_translator, cr
         assert "sum" not in shown.note and len(frames(shown.svg())) == 1
 
 
-def test_pins_in_a_saved_file_apply_only_to_the_initial_attention_kind(browse, small_translator, trace):
+def test_pins_in_a_saved_file_apply_only_to_the_attention_kind_shown_first(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_tokens(rows=(1,))) as shown:
         rows, _ = labels(trace, "encoder")
         assert f"“{rows[1]}” looks most at" in shown.readout

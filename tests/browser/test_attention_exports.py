@@ -132,7 +132,7 @@ def test_saved_picture_has_the_same_colours_as_the_screen(browse, small_translat
 
 
 @pytest.mark.parametrize("kind", ["decoder", pytest.param("encoder", marks=pytest.mark.thorough)])
-def test_sums_on_the_screen_match_every_export(browse, small_translator, trace, kind):
+def test_sums_of_pinned_rows_and_columns_on_the_screen_match_every_export(browse, small_translator, trace, kind):
     choice = in_tokens(layer=1, head=2, rows=(4, 2), columns=(1, 0, 3))
     view = view_of(trace, kind)
     rows, columns = labels(trace, kind)
@@ -180,7 +180,7 @@ def places_in_document(shown: Component) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("size", [pytest.param((1440, 900), marks=pytest.mark.thorough), (390, 844)], ids=str)
-def test_pinning_a_cell_does_not_change_the_layout(browse, small_translator, trace, size):
+def test_pinning_a_cell_does_not_move_any_part_of_the_page(browse, small_translator, trace, size):
     rows, columns = trace.encoder.shape[2:]
     viewport = {"width": size[0], "height": size[1]}
     with browse(small_translator, trace, "encoder", viewport=viewport) as shown:

@@ -105,7 +105,7 @@ def test_arrow_keys_in_the_introduction_show_the_name_of_the_selected_head(reade
 
 
 @pytest.mark.thorough
-def test_reload_keeps_the_chosen_head_and_back_button_restores_the_previous_one(reader):
+def test_reload_keeps_the_chosen_head_and_the_back_button_restores_the_previous_head(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     reader.choose("Cross attention")

@@ -95,7 +95,7 @@ def test_attention_can_be_edited_by_keyboard_except_in_masked_cells(reader):
 
 
 @pytest.mark.thorough
-def test_map_shows_attention_before_and_after_a_change_or_the_difference(reader):
+def test_user_can_show_attention_before_or_after_an_edit_or_the_difference(reader):
     reader.open("/change_attention?text=I+have+a+dream.&layer=2&head=3&edit_edits=encoder.1.all.2~3x100")
     reader.maps(1)
     readout = reader.page.locator(".readout")

@@ -50,7 +50,7 @@ def labels(reader, key: str) -> list[str]:
 @pytest.mark.parametrize(
     "path", [path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES]
 )
-def test_all_charts_are_drawn_for_a_sentence_containing_the_word_if(reader, path):
+def test_charts_are_drawn_for_a_sentence_that_contains_a_reserved_word(reader, path):
     reader.open(f"{path}&text={quote(QUOTED)}")
     found = all_labels(reader, PAGES[path])
     assert any("if" in text for chart in found for text in chart)

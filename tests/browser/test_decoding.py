@@ -216,7 +216,7 @@ def test_open_shortcut_list_receives_all_keys(reader):
 
 
 @pytest.mark.thorough
-def test_to_the_tree_button_scrolls_to_the_beam_tree(visit, server):
+def test_button_named_to_the_tree_scrolls_to_the_beam_tree(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")
         step(lecturer, 1)
@@ -244,7 +244,7 @@ def test_arrow_keys_move_through_the_beam_tree(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_beam_tree_shows_the_scores_by_which_its_columns_are_sorted(reader, shipped):
+def test_beam_tree_columns_are_sorted_by_the_displayed_scores(reader, shipped):
     reader.open(f"/decoding?{DREAM}&method=beam&beam_size=3")
     step(reader, 1)
     shown = reader.page.locator(".node").evaluate_all(

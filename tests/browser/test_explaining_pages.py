@@ -41,7 +41,7 @@ def drawn(reader, count=1):
 
 
 @pytest.mark.parametrize("path", STAGES)
-def test_stages_with_the_widest_contents_fit_the_screen(reader, path):
+def test_widest_stages_of_the_computation_fit_the_screen(reader, path):
     reader.open(path)
     drawn(reader)
     for (width, height), scheme in (((1440, 900), "light"), ((1024, 768), "dark")):
@@ -111,7 +111,7 @@ def test_clicking_a_cell_of_a_gradient_map_shows_its_sum(shipped, reader):
         reader.see("The 2 terms add up to")
 
 
-def test_cell_can_be_clicked_again_after_another_was_chosen_in_a_select_box(shipped, reader):
+def test_cell_can_be_clicked_again_after_choosing_another_cell_in_a_select_box(shipped, reader):
     columns = len(shipped.trace("I have a dream.").source_tokens)
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")

@@ -76,7 +76,7 @@ def test_copy_link_button_copies_the_page_url(reader):
 
 
 @pytest.mark.thorough
-def test_plotly_figure_is_exported_at_its_width_on_paper(reader):
+def test_plotly_figure_is_exported_at_the_chosen_print_width(reader):
     reader.open(f"/positional_encoding?positions_part=curves&text={quote(SENTENCE)}")
     figure = reader.page.locator(".st-key-figure_positions_curves")
     figure.locator(".legendtext").first.wait_for()

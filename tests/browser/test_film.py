@@ -66,7 +66,7 @@ def test_user_can_start_the_film_step_through_it_and_follow_its_links(reader, fi
 
 
 @pytest.mark.thorough
-def test_film_waits_for_keys_with_reduced_motion_and_follows_a_clicker(reader, film):
+def test_film_does_not_play_by_itself_with_reduced_motion_and_can_be_advanced_by_clicker(reader, film):
     reader.resize(1024, 768)
     reader.page.emulate_media(reduced_motion="reduce")
     reader.open("/?" + urlencode({"text": SENTENCE}))

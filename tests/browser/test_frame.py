@@ -113,7 +113,7 @@ def test_menu_closes_after_a_choice_on_a_narrow_screen(reader):
 
 
 @pytest.mark.thorough
-def test_button_that_restores_the_model_translation_is_not_covered(reader):
+def test_nothing_covers_the_button_that_restores_the_model_translation(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
     # Streamlit's hint "Press Enter to …" would cover the end of the sentence.
@@ -196,7 +196,7 @@ def test_map_starts_near_the_top_of_a_projector_screen(reader, page):
         "/inside_a_layer?subject=language_model&inside_part=mask&",
     ],
 )
-def test_text_box_leaves_room_for_a_map_near_the_top(reader, path):
+def test_map_starts_near_the_top_even_if_the_text_box_contains_twelve_words(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}&lm_text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
@@ -322,7 +322,7 @@ def test_first_page_shows_at_most_30_controls_without_scrolling(reader):
 
 
 @pytest.mark.thorough
-def test_lesson_far_down_the_list_opens_scrolled_to_the_top(reader):
+def test_lesson_opened_from_far_down_the_list_is_scrolled_to_its_title(reader):
     reader.resize(1024, 768)
     reader.open("/lessons")
     start = reader.page.get_by_role("button", name="Start").nth(5)

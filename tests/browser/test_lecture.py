@@ -379,7 +379,7 @@ def test_slides_can_be_made_by_keyboard_and_saved_as_a_file(reader, tmp_path):
 
 # Marked thorough, because test_frame.py checks pages on phones outside lecture mode.
 @pytest.mark.thorough
-def test_lecture_page_can_be_used_with_one_thumb_on_a_phone(reader):
+def test_lecture_buttons_on_a_phone_are_within_reach_of_a_thumb(reader):
     reader.resize(**PHONE)
     reader.open(address("cross_attention", lecture="true", layer="4", head="3"))
     reader.head(4, 3)

@@ -40,7 +40,7 @@ def test_clicking_anywhere_in_a_table_row_opens_its_head(reader):
 
 
 @pytest.mark.thorough
-def test_gallery_sentence_opens_its_head_with_the_cell_pinned(reader):
+def test_opening_a_gallery_sentence_shows_its_head_with_a_pinned_cell(reader):
     reader.open("/gallery?text=A+dog&palette=magma")
     sentence = reader.page.locator(".gallery li a").first
     text = sentence.get_attribute("aria-label").split(": ", 1)[1]

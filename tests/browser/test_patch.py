@@ -77,7 +77,7 @@ def test_last_word_is_selected_if_the_user_must_change_a_word(reader):
     reader.page.wait_for_function("getSelection().toString() === 'car'")
 
 
-def test_patch_and_how_it_came_about_link_to_each_other_with_the_same_token(reader):
+def test_links_between_the_pages_patch_and_how_it_came_about_keep_the_token(reader):
     reader.open(ADDRESS)
     step = reader.page.get_by_role("combobox", name="Decoding step").input_value().partition(":")[0]
     reader.page.get_by_role("link", name="Follow this token back").click()

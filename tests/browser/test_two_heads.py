@@ -67,7 +67,7 @@ def test_hovering_shows_the_weights_of_both_maps_and_their_difference(reader, vi
 
 
 @pytest.mark.thorough
-def test_arrow_keys_select_the_same_cell_in_all_maps(reader, views):
+def test_pressing_an_arrow_key_selects_the_corresponding_cell_in_all_three_maps(reader, views):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", f"encoder.1.1.words.{WIDE}")
     canvases.nth(1).focus()
     for _ in range(len(views[0].axes.rows) + 2):

@@ -50,7 +50,7 @@ def widget():
 
 
 @pytest.mark.parametrize("scheme", URLS)
-def test_widget_module_renders_from_a_blob_or_data_url(browser: Browser, widget, scheme):
+def test_widget_module_renders_when_loaded_from_a_blob_or_data_url(browser: Browser, widget, scheme):
     state = {name: getattr(widget, name) for name in ("kind", "layer", "head", "rows", "columns")}
     messages = {kind: base64.b64encode(message).decode() for kind, message in widget.messages.items()}
     html = PAGE.replace("URL_OF", URLS[scheme]).replace("STATE", json.dumps({**state, "messages": messages}))

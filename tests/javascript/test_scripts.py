@@ -263,7 +263,7 @@ def write_decoding(folder: Path, translator) -> None:
     )
 
 
-def test_javascript_tests_pass_on_data_from_python(fixtures):
+def test_javascript_tests_pass_with_test_data_from_python(fixtures):
     files = sorted(str(path) for path in HERE.glob("*.test.js"))
     done = subprocess.run(
         [node(), "--test", "--test-reporter=spec", *files],

@@ -105,7 +105,9 @@ def ask_all(remote: RemoteTranslator, number: int, began: float) -> list[tuple[s
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the replicas in /proc")
-def test_answers_match_the_local_model_even_if_one_of_two_replicas_dies(python_with_ray, port, log, shipped, capsys):
+def test_translations_match_the_local_model_even_if_one_of_two_replicas_dies(
+    python_with_ray, port, log, shipped, capsys
+):
     address = f"http://127.0.0.1:{port}"
     with running(python_with_ray, port, log):
         remote = RemoteTranslator(address, device="cpu")

@@ -183,7 +183,7 @@ def test_browser_receives_a_new_request_only_if_the_choice_changes():
 
 @pytest.mark.parametrize("part", ALL_PAGES["compare_heads"].parts)
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_part_of_compare_heads_draws_its_charts_for_every_attention_kind(part, kind):
+def test_every_part_of_the_compare_heads_page_draws_charts_for_every_attention_kind(part, kind):
     address = {"text": "I have a dream.", "compare_part": part, "compare_kind": kind}
     test = opened(COMPARE, **address)
     assert healthy(test)
@@ -264,7 +264,7 @@ def test_masked_attention_page_shows_scores_and_weights(shipped):
     assert weights["values"] == pytest.approx(list(softmax.ravel()), abs=2e-4)
 
 
-def test_two_heads_part_compares_tired_and_wide_by_default():
+def test_two_heads_section_compares_two_example_sentences_by_default():
     test = opened(COMPARE, compare_part="two_heads", text="x")
     first, second, difference = drawn_maps(test)
     assert healthy(test) and "differs most: it is" in texts(test)
@@ -299,7 +299,7 @@ def test_clicking_a_listed_head_shows_it_in_both_maps():
         assert test.query_params[f"compare_{name}"].startswith(f"{kind}.{int(layer) + 1}.{int(head) + 1}.words.I am")
 
 
-def test_sentence_pairs_and_a_user_sentence_are_compared():
+def test_user_can_compare_example_sentence_pairs_or_a_typed_sentence():
     test = opened(COMPARE, compare_part="two_heads", text="I have a dream.")
     for number, pair in enumerate(PAIRS):
         test.button(f"compare_pair_{number}").click().run()
@@ -391,14 +391,14 @@ def test_example_that_the_model_gets_wrong_is_labelled_wrong(text, wrong):
     assert ("“es” is wrong here" in translation) == wrong
 
 
-def test_small_maps_are_explained_above_them():
+def test_explanation_of_the_small_maps_is_shown_above_the_maps():
     drawn = [getattr(each, "value", "") for each in opened(text="I have a dream.").main]
     explained = next(at for at, value in enumerate(drawn) if "Each small picture is one attention head" in str(value))
     assert explained < next(at for at, value in enumerate(drawn) if "Choose a head to enlarge it" in str(value))
 
 
 @pytest.mark.parametrize("page", ATTENTION)
-def test_page_without_a_chosen_head_opens_at_the_clearest_head_and_says_so(shipped, page):
+def test_page_opens_and_names_the_clearest_head_if_the_url_names_no_head(shipped, page):
     text = "She gave the book to her brother yesterday."
     test = opened(page, text=text)
     trace = shipped.trace(text)
@@ -435,7 +435,7 @@ def test_head_named_in_a_text_is_a_link():
     assert [test.query_params[name] for name in ("layer", "head")] == [str(link["layer"] + 1), str(link["head"] + 1)]
 
 
-def test_box_in_the_model_drawing_links_to_its_page():
+def test_clicking_a_part_of_the_model_drawing_opens_the_page_about_that_part():
     test = opened(text="I have a dream.", layer="3", head="5")
     ((drawn, large),) = messages(test, "here")
     assert large["source"] == "I have a dream."
@@ -450,7 +450,7 @@ def test_box_in_the_model_drawing_links_to_its_page():
     assert [test.query_params[name] for name in ("text", "layer", "head")] == ["I have a dream.", "3", "5"]
 
 
-def test_link_of_a_word_opens_the_head_with_the_row_pinned(shipped):
+def test_clicking_a_link_between_two_words_opens_its_head_with_the_row_of_the_word_pinned(shipped):
     text = "The animal didn't cross the street because it was too tired."
     test = opened(text=text)
     ((drawn, large),) = messages(test, "here")
@@ -472,7 +472,7 @@ def test_link_of_a_word_opens_the_head_with_the_row_pinned(shipped):
 
 
 @pytest.mark.parametrize("frame", [0, 8])
-def test_introduction_asks_to_choose_a_word_only_if_the_film_is_closed(frame):
+def test_introduction_asks_the_user_to_choose_a_word_unless_the_film_is_open(frame):
     test = opened(text="I have a dream.", film_frame=str(frame))
     assert healthy(test) and "See how a Transformer translates" in texts(test)
     assert ("Choose a word below" in texts(test)) == (frame == 0)

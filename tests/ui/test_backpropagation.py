@@ -143,7 +143,7 @@ def test_parameter_titles_contain_the_symbols(listed):
 
 
 @pytest.mark.thorough
-def test_choices_are_restored_after_an_unreadable_sentence(narrow_app):
+def test_chosen_stage_layer_and_head_are_restored_after_an_unreadable_sentence(narrow_app):
     test = app(**GIVEN, backward_stage="decoder.self_attention.scores")
     submit(test, UNREADABLE[0])
     submit(test, DREAM)

@@ -95,7 +95,7 @@ def test_url_lists_the_current_edits_after_every_change():
         assert healthy(test) and address(test, "edit_edits") == expected
 
 
-def test_edits_from_a_link_can_be_undone():
+def test_edits_from_a_url_can_be_undone():
     test = opened(PAGE, text=DREAM, edit_edits="encoder.1.1.1~2x50_encoder.1.1.2~2x50")
     assert healthy(test)
     button(test, "edit_undo").click().run()
@@ -136,7 +136,7 @@ def test_erased_words_are_either_hidden_or_removed_from_the_text(shipped):
     assert healthy(everything, warned=True), "a sentence of nothing"
 
 
-def test_user_can_choose_the_step_and_download_the_numbers():
+def test_user_can_choose_the_decoding_step_and_download_the_results():
     test = opened(PAGE, text=EXAMPLES[0], edit_step="9", edit_edits=str(FIRST))
     assert healthy(test) and "At step 9, the next word stays **es**" in plain(test)
     # Earlier words stay, even a word that the edited model would not choose.

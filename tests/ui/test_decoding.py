@@ -88,7 +88,7 @@ def test_forced_prefix_is_reported_for_every_method(shipped):
     assert reported(opened(target="Ich habe einen Hund."))["forced"]["given"]
 
 
-def test_user_translation_does_not_constrain_a_search(shipped):
+def test_user_translation_is_not_forced_during_a_search(shipped):
     sampled = shipped.translate(TEXT, DecodingSettings("sample", temperature=2.0, seed=2))
     settings = {"target": sampled.text, "method": "sample", "temperature": "2", "seed": "2"}
     header = reported(opened(**settings, search="true"))

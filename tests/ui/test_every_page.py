@@ -149,7 +149,7 @@ def containers(test: AppTest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_page_is_unchanged_by_a_visit_to_another_page_or_by_invalid_url_values(narrow_app, place):
+def test_page_is_unchanged_by_invalid_url_values_and_after_a_visit_to_another_page(narrow_app, place):
     test = opened(place.page.script, **address_of(place))
     assert healthy(test) and figures(test) == FIGURES.get(str(place), figures(test))
     found, address = shown(test), dict(test.query_params)
@@ -183,7 +183,7 @@ def test_unreadable_sentence_is_reported(narrow_app, place):
 
 @pytest.mark.parametrize("value", SOME_ACCEPT)
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_page_renders_with_the_same_value_for_every_parameter(narrow_app, place, value):
+def test_page_renders_if_all_url_parameters_have_the_same_arbitrary_value(narrow_app, place, value):
     test = opened(place.page.script, **address_of(place, **everywhere(value)))
     assert not test.exception and not test.error
 

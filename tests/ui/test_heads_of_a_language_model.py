@@ -116,7 +116,7 @@ def words(test: AppTest) -> str:
 
 
 @pytest.mark.parametrize(("page", "address"), PLACES, ids=str)
-def test_language_model_parts_show_figures_and_mention_no_translation(trace, page, address):
+def test_pages_about_a_language_model_show_figures_and_mention_no_translation(trace, page, address):
     test = opened(page, **address)
     assert healthy(test)
     assert figures(test) == FIGURES[next(iter(address.values()))]
@@ -148,7 +148,7 @@ def test_named_head_links_to_its_map_on_the_language_model_page(trace):
     assert "layer" not in test.query_params, "the translator's head is another one"
 
 
-def test_two_heads_part_compares_two_texts_of_the_language_model(loaded):
+def test_two_heads_section_compares_two_texts_of_the_language_model(loaded):
     test = opened(COMPARE, compare_part="two_heads", compare_a="cross.2.2.words.Mine.")
     assert [test.text_input(f"compare_{name}_text").value for name in ("text_a", "text_b")] == [FIRST, SECOND]
     test.selectbox("compare_text_a_layer").set_value(1).run()
@@ -175,7 +175,7 @@ def test_difference_map_labels_show_both_tokens_where_two_texts_differ():
     assert rows[1] == "in: The → out: cat / mat" and rows[2] == "in: cat / mat → out: sits"
 
 
-def test_every_stage_shows_the_values_of_its_tensor(loaded, trace):
+def test_every_computation_stage_shows_the_values_of_its_tensor(loaded, trace):
     listed = stages(trace, loaded.weights(), decoder_layer=1, head=2)
     test = opened(INSIDE, lm_layer="2", lm_head="3", inside_stage=listed[-5].key)
     (drawing,) = sent(test, "stages")

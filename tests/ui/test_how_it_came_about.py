@@ -63,7 +63,7 @@ def test_invalid_numbers_in_the_url_fall_back_to_defaults():
     assert healthy(test)
 
 
-def test_new_sentence_keeps_the_explained_token_on_all_pages_if_it_occurs_again(shipped):
+def test_explained_token_stays_selected_if_the_translation_of_a_new_sentence_contains_it(shipped):
     test = opened(PAGE, text="Tom has a small dog.", graph_position="1")
     submit(test, "Today Tom has a big dog.")
     assert shipped.trace("Today Tom has a big dog.").predicted_tokens[2].text == "▁Tom"

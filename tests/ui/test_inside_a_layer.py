@@ -46,7 +46,7 @@ def trace(shipped):
     return shipped.trace(DREAM, details=True)
 
 
-def test_chosen_page_parts_are_stored_in_the_url(narrow_app):
+def test_chosen_section_of_the_page_is_stored_in_the_url(narrow_app):
     test = app(**GIVEN)
     for part in ("norm", "example", "stages"):
         test.segmented_control("inside_part").set_value(part).run()
@@ -245,7 +245,7 @@ def test_url_contains_the_cell_chosen_in_select_boxes_until_the_sentence_changes
     assert healthy(test) and "cross_rows" not in test.query_params, "a cell belongs to its sentence"
 
 
-def test_more_columns_than_value_dimensions_cause_a_warning(narrow_app):
+def test_text_with_more_tokens_than_value_dimensions_causes_a_warning(narrow_app):
     test = app(**GIVEN, inside_part="cell", text="dog " * (2 * narrow_app.config.d_head))
     assert healthy(test, warned=True)
     assert any("Because n > K" in warning.value for warning in test.warning)

@@ -87,7 +87,7 @@ def test_text_and_settings_are_in_the_url_and_survive_a_page_change():
     assert test.query_params["text"] == "Hello.", "the translator's sentence is another one"
 
 
-def test_language_model_and_translator_heads_are_chosen_separately():
+def test_chosen_heads_of_the_language_model_and_the_translator_are_stored_separately():
     test = opened(lm_layer="3", lm_head="2", layer="6", head="8")
     choice = map_of(test)["asked"]["choice"]
     assert (choice["layer"], choice["head"]) == (2, 1)
@@ -189,7 +189,7 @@ def test_texts_of_different_lengths_are_compared_per_token(loaded):
     assert f"{short.perplexity:,.1f} per token" in alone and "text 1" not in alone
 
 
-def test_long_text_is_abbreviated_and_a_large_perplexity_has_a_power_of_ten(loaded):
+def test_long_text_is_abbreviated_and_a_large_perplexity_is_written_as_a_power_of_ten(loaded):
     score = score_text(loaded.model, loaded.tokenizer, "語" * 18)
     assert " · 10" in score_table({1: score})["perplexity per word"][0]
     longer = score_text(loaded.model, loaded.tokenizer, "dog " * 20)
@@ -210,7 +210,7 @@ def test_copying_heads_are_named_with_their_scores(loaded):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_caption_says_so_when_no_head_puts_more_than_half_its_attention_on_the_named_token(name):
+def test_caption_states_that_no_head_puts_more_than_half_its_attention_on_the_named_token(name):
     scores = HeadScores(*(np.array([[0.1, 0.47], [0.2, 0.3]]) for _ in NAMES))
     assert "".join(map(str, named_heads(scores, name))) == (
         f"No head of this model has more than half of its attention on {PLACES[name]}; the closest is layer 1, head 2 "

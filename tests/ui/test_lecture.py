@@ -42,7 +42,7 @@ def parameter(test, name):
     return value[0] if isinstance(value, list) else value
 
 
-def test_new_slide_keeps_the_experiment_shown_on_its_page():
+def test_new_slide_stores_the_experiment_of_the_displayed_page():
     test = act(opened("pages/how_it_came_about.py", text=DREAM), "add")
     address, carried = received(test)["file"].splitlines()[1:]
     assert address.startswith("how_it_came_about?") and carried.startswith("# ")
@@ -270,7 +270,7 @@ def by_clicker(test):
     return {button.key: button.proto.shortcut for button in test.button if button.proto.shortcut.startswith("page")}
 
 
-def test_clicker_advances_a_lesson_that_is_not_a_slide():
+def test_lesson_that_is_not_a_slide_can_be_advanced_with_a_clicker():
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", **LISTED)
     assert received(test)["stepped"] == "Step 1", "the lesson's own buttons take the keys"
     # Pressing the same key twice shows the answer, then the next step.
@@ -281,7 +281,7 @@ def test_clicker_advances_a_lesson_that_is_not_a_slide():
     assert parameter(test, "lesson_step") == "2" and received(test)["stepped"] == "Step 2" and healthy(test)
 
 
-def test_next_key_reveals_the_answer_first():
+def test_next_key_shows_the_lesson_answer_before_the_next_step():
     """The next step is locked until the question is answered, so outside lecture mode the key used to do nothing."""
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lesson_step="2")
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}

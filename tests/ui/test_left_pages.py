@@ -114,7 +114,7 @@ def test_leaving_a_page_does_not_wait_for_the_model_server(small_translator, mod
         assert not test.exception and not test.markdown and asked == [run] and not ended
 
 
-def test_leaving_a_page_does_not_wait_for_the_result_of_another_user():
+def test_user_who_leaves_a_page_stops_waiting_for_a_result_that_another_user_requested():
     shared, began, enough = SharedResults(1_000), threading.Event(), threading.Event()
 
     @shared.remember()

@@ -41,7 +41,7 @@ def test_every_lesson_step_asks_a_question_and_then_shows_the_answer(name):
         assert not test.button(key="lesson_next").disabled
 
 
-def test_lesson_answer_counts_towards_the_prediction_score():
+def test_lesson_answer_is_scored_except_in_lecture_mode():
     """In lecture mode, the answer comes from the audience and does not count."""
     asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
@@ -115,7 +115,7 @@ def test_lesson_comment_on_a_click_matches_the_map(shown, said):
 
 
 @pytest.mark.parametrize("shown", [{"hide": True}, {"words": False}, {"look": "lines", "columns": [2]}])
-def test_map_shows_the_answer_after_the_user_clicks_the_right_row(shown):
+def test_clicking_the_right_row_makes_the_map_show_the_answer(shown):
     answered = headers(lessons(id="one_row", step="1", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="one_row", step="1")
     before = headers(test)[0]["asked"]
@@ -127,7 +127,7 @@ def test_map_shows_the_answer_after_the_user_clicks_the_right_row(shown):
     assert headers(test)[0]["asked"] == after, "it is asked once: whatever is chosen next stays"
 
 
-def test_answering_a_lesson_question_restores_the_map_of_the_step():
+def test_answering_a_lesson_question_resets_the_map():
     test = lessons(id="one_row", step="3")
     before = headers(test)[0]["asked"]
     click(test, layer=5, rows=[])
@@ -266,7 +266,7 @@ def test_link_to_a_lesson_step_needs_no_sentence():
     assert test.query_params["lesson_id"] == "one_row"
 
 
-def test_removing_the_open_step_of_a_lesson_shows_the_last_remaining_step(own):
+def test_lesson_shows_its_last_remaining_step_if_the_open_step_was_removed_from_its_file(own):
     test = own(ROW, 4)
     assert "4 of 4" in texts(test)
     own(ROW[: ROW.rindex("[[steps]]")])

@@ -54,7 +54,7 @@ def test_chosen_text_attention_kind_and_head_are_in_the_url():
         ("dog " * 1250, "5,000 characters"),
     ],
 )
-def test_text_without_a_map_gets_a_single_warning(text, answer):
+def test_text_that_cannot_be_shown_as_a_map_causes_a_single_warning(text, answer):
     test = app()
     submit(test, text, "long_text")
     assert healthy(test, warned=True) and not drawn_maps(test)
@@ -101,7 +101,7 @@ def test_measure_button_shows_the_cost_on_this_machine():
     assert (full["bytes of attention weights per head"] == 4 * full["tokens"] ** 2).all() and len(full) >= 2
 
 
-def test_loss_of_quality_is_shown_as_a_chart_and_in_words():
+def test_held_out_loss_of_every_attention_type_is_shown_as_a_chart_and_in_words():
     test = app(long_part="loss")
     assert healthy(test) and figures(test) == (0, 1)
     numbers = table(test, "attention", "parameters")

@@ -279,7 +279,7 @@ def test_about_page_shows_the_card_of_the_chosen_model():
     assert "example.org" not in texts(test) and "<b>" not in texts(test)
 
 
-def test_records_of_the_shipped_model_are_not_shown_for_another_model(models):
+def test_recorded_results_of_the_shipped_model_are_not_shown_for_another_model(models):
     gallery = opened("pages/gallery.py", text=DREAM, model=ARABIC)
     assert healthy(gallery) and "has not been run on this model yet" in texts(gallery)
     assert not gallery.get("bidi_component") or "exhibits" not in str(gallery.get("bidi_component"))
@@ -360,7 +360,7 @@ def test_imported_model_uses_its_own_example_sentences(models):
     file.unlink()
 
 
-def test_unmeasurable_sentences_are_reported(models):
+def test_sentence_file_that_cannot_be_measured_is_reported(models):
     """Covers a file that is not text, a file that is too large, and sentences that the model cannot read."""
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_bytes(b"\xff\xfe broken")

@@ -72,7 +72,7 @@ def test_verifying_an_experiment_recomputes_it_and_names_differences():
         assert healthy(test, warned=True) and says in test.warning[0].value.replace("\\", "")
 
 
-def test_kept_patch_is_applied_together_with_the_next_patch():
+def test_patch_kept_by_the_user_is_applied_together_with_the_next_patch():
     """Invalid kept patches in the URL are ignored."""
     address = {"text": "The doctor lost her keys.", "patch_other": "The doctor lost his keys.", "patch_layer": "6"}
     test = opened(PAGE, **address, patch_at="2", patch_kept="x,encoder.residual.99~9,encoder.residual.6~99")
@@ -84,7 +84,7 @@ def test_kept_patch_is_applied_together_with_the_next_patch():
     assert healthy(test) and "kept value" not in plain(test) and "patch_kept" not in test.query_params
 
 
-def test_dropping_a_cell_sets_the_patch_and_invalid_drops_are_ignored():
+def test_dropping_one_cell_on_another_sets_the_patch_and_invalid_drops_are_ignored():
     test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
 
     def drop(what):

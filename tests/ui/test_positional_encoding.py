@@ -95,14 +95,14 @@ def test_every_number_input_accepts_its_limits(narrow_app, field, value):
     assert healthy(test), (field, value)
 
 
-def test_half_split_layout_is_a_permutation_of_the_interleaved_layout():
+def test_half_split_position_layout_is_a_permutation_of_the_interleaved_layout():
     test = app(positions_part="matrix", positions_rows="20", positions_columns="10")
     assert texts(test).count("**true**") == 2
     order = table(test, "dimension (in halves)")["dimension (interleaved)"]
     assert order.tolist() == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
 
 
-def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
+def test_page_states_the_parameter_count_of_concatenated_positions_for_any_model_size():
     test = app(positions_part="sum")
     assert [metric.value for metric in test.metric] == ["63,082,496", "182,833,152"]
     test.button("architecture_preset_This app's model").click().run()

@@ -20,7 +20,7 @@ TEXT = '<b>"if"; =1+2'
     ],
     ids=str,
 )
-def test_every_figure_has_a_save_menu_and_treats_text_as_data(narrow_app, page, address, own):
+def test_every_figure_has_a_save_menu_and_never_treats_user_text_as_code(narrow_app, page, address, own):
     """The user's text is both source and translation, so any model will do."""
     test = opened(page, text=TEXT, target=TEXT, **address)
     assert healthy(test)

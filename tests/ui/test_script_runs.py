@@ -15,13 +15,13 @@ PATIENCE = 240
     ("page", "text"),
     [("cross_attention", DREAM), ("cross_attention", ""), ("cross_attention", "too long " * 500), ("lessons", DREAM)],
 )
-def test_page_script_releases_its_turn_however_it_ends(page, text):
+def test_page_script_releases_its_turn_if_it_stops_early_or_restarts(page, text):
     """Covers a page that stops early, and a page that restarts because it was opened outside app.py."""
     assert healthy(opened(f"pages/{page}.py", text=text), warned=not text or len(text) > 100)
     assert not SCRIPT_RUNS._queue
 
 
-def test_page_script_waits_until_another_one_is_done():
+def test_page_script_waits_until_another_page_script_has_ended():
     with ThreadPoolExecutor() as people:
         with SCRIPT_RUNS:
             answer = people.submit(opened, "pages/translate.py", text=DREAM)

@@ -81,7 +81,7 @@ def test_pins_are_kept_separately_for_each_attention_kind():
     assert pinned(test.switch_page(ENCODER).run()) == ([2], [1, 3])
 
 
-def test_pins_in_an_old_url_apply_to_the_attention_kind_of_its_page():
+def test_pins_in_an_old_url_apply_to_the_attention_kind_of_the_opened_page():
     test = opened(CROSS, text=DREAM, rows="2", columns="1")
     assert pinned(test) == ([2], [1])
     assert test.query_params["cross_rows"] == "2" and "rows" not in test.query_params
@@ -99,7 +99,7 @@ def test_pins_in_an_old_url_apply_to_the_attention_kind_of_its_page():
         ("cross_attention", {"layer": "2", "rows": "2"}),
     ],
 )
-def test_link_to_a_figure_opens_the_same_url_that_its_page_sets(monkeypatch, page, link):
+def test_link_to_a_figure_already_contains_the_full_url_of_the_page(monkeypatch, page, link):
     """A different URL would add an entry to the browser history."""
     address = {TEXT: DREAM, "head": "2", **link}
     test = opened(text=DREAM)
@@ -172,7 +172,7 @@ def test_pin_that_arrives_late_does_not_apply_to_the_next_sentence():
     assert test.query_params["encoder_rows"] == "4"
 
 
-def test_choice_that_arrives_late_overrides_a_newer_server_request():
+def test_late_choice_from_the_browser_overrides_a_newer_server_request():
     """The browser reports a choice with a short delay; by then, the server may have requested another choice."""
     test = opened(ENCODER, text=DREAM)
     asked = headers(test)[0]["asked"]
@@ -186,7 +186,7 @@ def test_choice_that_arrives_late_overrides_a_newer_server_request():
         assert (now["number"] > asked["number"], now["choice"]["layer"] == chosen["layer"]) == (again, again)
 
 
-def test_choice_sent_with_an_old_url_is_not_treated_as_a_link():
+def test_choice_from_a_browser_with_an_outdated_url_is_kept():
     """The browser may report a choice, even an unchanged one, before it receives the latest URL."""
     test = opened(ENCODER, text=DREAM)
     older = dict(test.query_params)

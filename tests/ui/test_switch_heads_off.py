@@ -17,7 +17,7 @@ def switches(test):
     return found
 
 
-def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
+def test_url_sets_the_switched_off_heads_and_clicking_a_switch_changes_them(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.1.8-encoder.3.1")
     assert healthy(test) and figures(test) == (0, 2)
     node, sent = switches(test)
@@ -70,7 +70,7 @@ def test_invalid_switch_messages_are_ignored():
         assert healthy(test) and switches(test)[1]["off"] == "cross.1.8", value
 
 
-def test_model_run_uses_the_chosen_replacement_and_gate(shipped):
+def test_switched_off_heads_are_replaced_as_chosen_and_scaled_by_the_chosen_gate(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
     # Attention cannot be more even than uniform, so the gate is limited to 1.
     assert healthy(test) and switches(test)[1]["changed"] == "set to a gate of 1"
@@ -126,7 +126,7 @@ def test_importance_of_every_head_is_measured_on_demand(shipped):
 
 # This test is marked as thorough, because the shipped model takes ten times as long as the narrow model.
 @pytest.mark.thorough
-def test_heads_are_removed_on_demand_and_recorded_scores_are_charted(shipped):
+def test_heads_are_removed_one_after_another_on_demand_and_the_scores_are_charted(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
     # There is one chart each for this sentence, BLEU and chrF.
     assert healthy(test) and figures(test) == (0, 3)

@@ -124,7 +124,7 @@ def test_settings_of_the_recorded_training_run_can_be_copied():
     assert "lab_as_recorded" not in [button.key for button in opened(PAGE, text="x").button], "reverse has them already"
 
 
-def test_recorded_modular_run_shows_its_fourier_spectrum():
+def test_page_shows_the_fourier_spectrum_of_the_recorded_modular_addition_run():
     test = opened(PAGE, text="x", lab_task="modular")
     assert healthy(test)
     shown, run = film(test), recorded_run("modular")
@@ -149,7 +149,7 @@ def test_backpropagation_page_links_to_the_training_lab(narrow_app):
     assert test.selectbox("lab_optimizer").value == "adam-by-hand"
 
 
-def test_user_can_choose_a_training_step_and_a_head_in_the_film():
+def test_training_step_and_head_chosen_in_the_recording_are_stored_in_the_url():
     test = opened(PAGE, text="x")
     view = {"moment": 236, "score": "mirror", "encoder": 2, "decoder": 0, "cross": 1}
     tell(test, component(test), {"view": view})
@@ -238,7 +238,7 @@ def test_third_concurrent_training_run_waits_for_its_turn():
 
 
 @pytest.mark.usefixtures("no_recorded_runs")
-def test_training_run_that_was_dropped_is_reported():
+def test_page_reports_that_a_training_run_was_dropped_to_make_room():
     test = opened(PAGE, **SMALL)
     own_training.TRAININGS.leave(test.session_state[own_training.TAB])
     test.run()

@@ -23,7 +23,7 @@ show_two_heads(compared_translator(Translator.load(Path({folder!r}), "cpu")), st
 
 
 @pytest.mark.parametrize(("kind", "layers"), [("encoder", 2), ("decoder", 3), ("cross", 3)])
-def test_chosen_layer_is_limited_to_the_depth_of_its_stack(model_folder, kind, layers):
+def test_layer_in_the_url_is_limited_to_the_number_of_layers(model_folder, kind, layers):
     """The model has 2 encoder and 3 decoder layers; the URL names layer 6."""
     test = AppTest.from_string(SCRIPT.format(folder=str(model_folder)), default_timeout=60)
     test.query_params["text"] = "x"

@@ -48,7 +48,7 @@ def test_displayed_attributions_match_the_library(shipped, trace):
     assert total == pytest.approx(exact.total[0], abs=1e-3)
 
 
-def test_page_opens_with_a_word_on_which_attention_weights_and_erasure_disagree(shipped, trace):
+def test_attention_and_erasure_name_different_causes_of_the_default_word(shipped, trace):
     test = app(mattered_part="writers")
     assert healthy(test)
     asked = int(test.button_group("mattered_word").value) - 1
@@ -57,7 +57,7 @@ def test_page_opens_with_a_word_on_which_attention_weights_and_erasure_disagree(
 
 
 @pytest.mark.thorough
-def test_selected_word_and_token_option_are_stored_in_the_url(narrow_app):
+def test_selected_word_and_choice_of_tokens_or_words_are_stored_in_the_url(narrow_app):
     test = app(**SHORT)
     test.button_group("mattered_word").set_value("2").run()
     assert healthy(test) and test.query_params["mattered_explained"] == "2" and "**mag**" in texts(test)
@@ -75,7 +75,7 @@ def test_selected_word_and_token_option_are_stored_in_the_url(narrow_app):
 
 
 @pytest.mark.thorough
-def test_contrast_word_is_stored_in_the_url_and_dropped_with_its_word(shipped, trace):
+def test_contrast_word_is_stored_in_the_url_until_another_word_is_selected(shipped, trace):
     test = app(mattered_explained="9")
     other = int(trace.candidate_ids[8][1])
     chooser(test, "mattered_other").set_value(other).run()
@@ -94,7 +94,7 @@ def test_contrast_word_is_stored_in_the_url_and_dropped_with_its_word(shipped, t
     assert "mattered_against" not in test.query_params, "a candidate belongs to its word"
 
 
-def test_answers_link_to_the_comparison_of_methods(narrow_app):
+def test_button_opens_the_comparison_of_attribution_methods(narrow_app):
     test = opened(PAGE, **SHORT)
     test.button("mattered_agree").click().run()
     assert healthy(test) and test.query_params["mattered_part"] == "agreement"
@@ -135,7 +135,7 @@ def test_page_shows_the_recorded_agreement_over_many_sentences():
 
 
 @pytest.mark.thorough
-def test_user_can_force_and_remove_a_wrong_prefix(shipped):
+def test_user_can_replace_the_start_of_a_translation_and_restore_the_model_translation(shipped):
     test = app(mattered_part="sides")
     before = table(test, "share")
     test.selectbox("mattered_beginning").set_value("Die Musik").run()

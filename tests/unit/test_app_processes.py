@@ -156,7 +156,7 @@ def test_invalid_port_is_reported_in_one_line(monkeypatch, options, port):
         command_line.main()
 
 
-def test_port_suggested_instead_of_65535_is_65534():
+def test_error_about_the_occupied_port_65535_suggests_port_65534():
     with socket.create_server(("127.0.0.1", 65_535)), pytest.raises(SystemExit, match="--server.port 65534$"):
         app_processes.listen("127.0.0.1", 65_535)
 

@@ -112,14 +112,14 @@ def test_full_disk_error_names_the_file(files, tmp_path, run_main, name, room, f
     assert not list(tmp_path.rglob("*.unfinished"))
 
 
-def test_write_that_failed_on_a_full_disk_succeeds_once_there_is_space(files, run_main):
+def test_command_that_failed_on_a_full_disk_succeeds_once_there_is_space(files, run_main):
     main, *arguments = files["average"]
     with full_disk(50_000):
         assert run_main(main, *arguments).returncode == 1
     assert run_main(main, *arguments).returncode == 0
 
 
-def test_old_file_survives_an_error_while_the_new_one_is_written(tmp_path):
+def test_error_while_writing_keeps_the_existing_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     with pytest.raises(ZeroDivisionError), atomic_file(path) as file:
@@ -128,7 +128,7 @@ def test_old_file_survives_an_error_while_the_new_one_is_written(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"] and path.read_text() == "old"
 
 
-def test_replaced_file_has_the_permissions_of_a_new_file(tmp_path):
+def test_atomically_written_file_has_the_default_permissions(tmp_path):
     """Covers a file that the writing code made private."""
     (tmp_path / "other.txt").touch()
     with atomic_file(tmp_path / "a.txt") as file:

@@ -68,9 +68,7 @@ def test_only_complete_lines_at_the_start_of_a_corpus_are_read(folder, shift):
     assert 300 < len(found) < 1000 and list(found) == lines[: len(found)]
 
 
-def test_language_models_are_listed_after_the_shipped_one_and_each_name_only_once(
-    monkeypatch, tmp_path, tiny_language_model
-):
+def test_shipped_language_model_is_listed_first_and_each_name_only_once(monkeypatch, tmp_path, tiny_language_model):
     monkeypatch.chdir(tmp_path)
     for path in ("models/b", "models/a", f"models/{SHIPPED_LANGUAGE_MODEL}", "elsewhere/c", "elsewhere/b"):
         shutil.copytree(tiny_language_model, tmp_path / path)
@@ -112,7 +110,7 @@ def test_target_languages_are_read_from_the_vocabulary(folder):
         assert found.codes == codes and not found.problem, "what is wrong with it is said when it is loaded"
 
 
-def test_folder_named_like_the_shipped_model_does_not_replace_it(folder):
+def test_user_folder_with_the_name_of_the_shipped_model_is_ignored(folder):
     folder.rename(folder.with_name(SHIPPED))
     assert list(model_folders()) == [SHIPPED] and model_folders()[SHIPPED].path == MODEL
 
@@ -163,7 +161,7 @@ def test_folder_names_that_cannot_be_in_a_url_are_reported(folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="files have no such permissions")
-def test_readable_folder_that_cannot_be_entered_is_skipped(monkeypatch, model_folder):
+def test_model_folder_without_permission_to_enter_is_skipped(monkeypatch, model_folder):
     # Other users may not enter pytest's folder, so use a separate temporary folder.
     with tempfile.TemporaryDirectory() as place:
         path = shutil.copytree(model_folder, Path(place) / "models" / "en-ar")
@@ -191,7 +189,7 @@ def test_unknown_model_name_is_reported(monkeypatch, tmp_path):
         model_folder("xx-yy")
 
 
-def test_error_about_a_model_that_exceeds_memory_gives_both_sizes(tmp_path):
+def test_error_about_a_model_that_exceeds_memory_gives_needed_and_free_memory(tmp_path):
     save_file({"a": torch.zeros(1000, 1000).half(), "b": torch.zeros(10)}, tmp_path / "weights", {"format": "pt"})
     assert memory_needed(tmp_path / "weights") == 10_000_140
     assert memory_needed(tmp_path) == memory_needed(tmp_path / "none") == 0

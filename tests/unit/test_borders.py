@@ -162,7 +162,7 @@ def test_every_table_uses_our_own_save_button():
     assert settings["client"]["disableDataExport"]
 
 
-def test_every_csv_file_is_written_by_the_same_function():
+def test_all_csv_files_are_written_by_one_function():
     """`csv_text` escapes user text that a spreadsheet would read as a formula; `exports.js` does the same in the
     browser.
     """
@@ -297,7 +297,7 @@ def test_only_three_modules_import_the_lecture_parameters():
     assert knowing == {"pages/ui/layout/roles.py", "pages/ui/lecture/bar.py", "pages/ui/params/state.py"}
 
 
-def test_library_has_only_configuration_and_errors_outside_packages():
+def test_top_level_library_modules_contain_only_configuration_and_errors():
     """A new contributor should first see configuration, generation settings and errors. All else is in a package."""
     loose = {path.stem for path in (ROOT / "transformer").glob("*.py")}
     assert loose == {"__init__", "__main__", "config", "errors", "generation"}

@@ -77,7 +77,7 @@ def test_every_model_run_with_several_steps_can_be_cancelled(small_translator, n
     assert run() is not None, "what was set is gone with its block"
 
 
-def test_patch_batches_report_their_progress(small_translator):
+def test_patching_in_batches_reports_increasing_progress_up_to_one(small_translator):
     shares = []
     read = tuple(token.id for token in small_translator.trace(TEXT, TARGET).predicted_tokens)
     with cancellable(None, shares.append):

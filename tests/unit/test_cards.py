@@ -26,12 +26,12 @@ def test_images_are_removed_from_a_model_card(parts):
     assert "![" not in once and "![" not in without_media(once)
 
 
-def test_removing_images_and_tags_keeps_their_text():
+def test_text_of_removed_images_and_tags_is_kept():
     assert without_media("# A card\n\n![pixel](http://x/y.png) <b>bold</b>") == "# A card\n\npixel bold"
     assert without_media("[![badge](http://x/y.png)](http://x)\n![one][two] ![three]") == "[badge](http://x)\none three"
 
 
-def test_long_sections_are_collapsed_without_losing_text():
+def test_long_model_card_sections_are_collapsed_without_losing_text():
     long = "**Training.** " + "step " * 20 + "\n\n"
     code = "```\n**Not a section.** " + "x = 1 " * 20 + "\n```\n\n"
     card = f"# A card\n\n**Limits.** Few.\n\n{long}{code}**Licence:** CC BY.\n"

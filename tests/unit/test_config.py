@@ -25,7 +25,7 @@ def test_config_survives_a_json_round_trip():
     assert TransformerConfig.from_json(config.to_json()) == config
 
 
-def test_integrity_seals_of_older_models_stay_valid():
+def test_config_field_added_in_a_later_version_is_written_only_if_set():
     """A field that was added later is written only if it differs from the default, so older seals still match."""
     config = TransformerConfig(**SMALL, unapplied=("num_beams 6",))
     assert TransformerConfig.from_json(config.to_json()) == config
@@ -91,7 +91,7 @@ def test_invalid_config_file_is_rejected(text, message):
         ({"attention": "local"}, "attention='local' needs encoder_layers=0, not 2"),
     ],
 )
-def test_config_rejects_fields_of_a_missing_stack(change, message):
+def test_config_rejects_settings_for_a_missing_encoder_or_decoder(change, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig(**{**SMALL, **change})
 
@@ -127,7 +127,7 @@ def test_every_combination_of_options_gives_logits_and_finite_gradients(choice):
 
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
-def test_embedding_is_scaled_and_output_has_a_bias_only_if_configured(scale, bias):
+def test_embedding_scaling_and_output_bias_follow_the_config(scale, bias):
     model = build(TransformerConfig(**SMALL, scale_embedding=scale, output_bias=bias, positions="none"))
     tokens = torch.tensor([[3]])
     model.eval()

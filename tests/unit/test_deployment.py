@@ -63,7 +63,7 @@ def test_container_image_contains_the_same_files_as_an_installation():
     assert all((APP / name).exists() for name in copied)
 
 
-def test_container_image_makes_the_app_respond_only_after_warm_up():
+def test_container_image_warms_up_the_app_before_it_responds():
     assert f"{WARM_UP_VARIABLE}=1" in read("Dockerfile").split("CMD")[0]
 
 
@@ -165,7 +165,7 @@ def test_security_document_lists_the_headers_that_nginx_sends():
 
 @pytest.mark.install
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
-def test_two_app_processes_behind_nginx_serve_users_and_replace_each_other():
+def test_two_app_processes_behind_nginx_serve_users_and_take_over_for_each_other():
     # Use PyPI for torch here, because the index in the Dockerfile may be unreachable.
     subprocess.run(
         [sys.executable, DEPLOY / "rehearse.py", "--build-arg", "TORCH_INDEX=https://pypi.org/simple"],

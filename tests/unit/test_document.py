@@ -56,7 +56,7 @@ def test_html_document_shows_the_app_title_before_the_script_runs(path):
     assert body.index("BACKEND_BASE_URL") < body.index("</head>") < body.index('id="opening"') < body.index("id='root'")
 
 
-def test_html_document_of_the_installed_streamlit_has_each_marker_once():
+def test_installed_streamlit_document_contains_each_replaced_marker_once():
     """The app replaces these markers in the document."""
     with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
         original = file.read()
@@ -66,7 +66,7 @@ def test_html_document_of_the_installed_streamlit_has_each_marker_once():
     assert arranged.index("BACKEND_BASE_URL") < arranged.index('<script type="module"')
 
 
-def test_other_server_responses_are_unchanged():
+def test_server_responses_other_than_the_html_document_are_unchanged():
     assert ask("/text")[2] == "<head>"
     assert ask("/nothing")[0] == 404
     assert ask("/media/a")[2] == DOCUMENT, "a file that a reader saves"

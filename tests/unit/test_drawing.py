@@ -75,7 +75,7 @@ def test_picture_contains_the_weights_and_labels(tmp_path):
     ("given", "says"),
     [({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no option colour")],
 )
-def test_nonexistent_attention_kind_layer_or_option_is_rejected(given, says):
+def test_drawing_rejects_a_nonexistent_attention_kind_layer_or_option(given, says):
     with pytest.raises(AttentionError, match=says):
         Drawing(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), **given)
 

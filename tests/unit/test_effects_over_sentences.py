@@ -26,7 +26,7 @@ def same(one, other):
     return pack(one) == pack(other)
 
 
-def test_survey_values_match_the_single_sentence_functions(small_translator, found):
+def test_survey_of_head_effects_matches_the_measurements_of_each_sentence(small_translator, found):
     read = [text for text in TEXTS if len(text) < 100]
     assert list(found.texts) == read and found.skipped == (TEXTS[2],) and found.read == 4
     worth = head_importance(small_translator, read[2])
@@ -41,7 +41,7 @@ def test_survey_values_match_the_single_sentence_functions(small_translator, fou
     np.testing.assert_allclose(found.mean("off", "cross").low, statistics.measured["cross"].low, atol=1e-5)
 
 
-def test_replacement_mode_changes_only_the_effects_of_switching_heads_off(small_translator, found):
+def test_choice_of_replacement_changes_only_the_effects_of_switching_heads_off(small_translator, found):
     even = measure_effects(small_translator, TEXTS[:1], mode="uniform")
     worth = head_importance(small_translator, TEXTS[0], mode="uniform")
     np.testing.assert_allclose(even.values["off"]["cross"][0], worth.measured["cross"], atol=1e-5)
@@ -59,12 +59,12 @@ def test_head_counts_as_changing_a_translation_if_any_token_differs(small_transl
         assert bool(changed[layer, head]) == ([token.id for token in other] != [token.id for token in own])
 
 
-def test_surveys_of_single_sentences_add_up_to_the_whole_survey(small_translator, found):
+def test_surveys_of_single_sentences_add_up_to_the_survey_of_all_sentences(small_translator, found):
     parts = [measure_effects(small_translator, [text]) for text in TEXTS]
     assert same(sum(parts, start=NO_EFFECTS), found)
 
 
-def test_resumed_survey_gives_the_same_result(small_translator, tmp_path, found):
+def test_resumed_survey_gives_the_same_result_as_an_uninterrupted_survey(small_translator, tmp_path, found):
     path, state = tmp_path / "mine.txt", tmp_path / "state"
     path.write_text("\n\n".join(TEXTS), encoding="utf-8")
     seen = []

@@ -50,7 +50,7 @@ def test_every_notebook_runs_and_prints_the_expected_text(notebook, capsys, tmp_
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
-def test_stored_outputs_are_pictures_that_need_no_kernel(notebook):
+def test_stored_notebook_outputs_are_pictures_that_need_no_kernel(notebook):
     outputs = [output for cell in code_cells(notebook) for output in cell["outputs"]]
     shown = [output["data"] for output in outputs if output["output_type"] != "stream"]
     assert all(set(data) == {"text/html", "text/plain"} for data in shown)

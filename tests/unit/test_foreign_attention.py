@@ -155,7 +155,7 @@ def test_invalid_attention_is_reported_in_one_sentence(case):
     assert says in str(error.value) and str(error.value).endswith(".")
 
 
-def test_without_token_ids_no_head_is_named_after_rare_tokens():
+def test_missing_token_ids_prevent_head_names_based_on_rare_tokens():
     """Without ids, every token would count as the rarest."""
     trace = Trace.from_attention(encoder=np.full((1, 1, 4, 4), 0.25), source_tokens=SOURCE)
     metrics = head_metrics(trace, "encoder", None)
@@ -211,7 +211,7 @@ def test_character_offsets_locate_words_whose_tokens_differ_from_the_text():
         tokens_of(["a", "b"], text="a b", offsets=[(0, 1)])
 
 
-def test_audio_frames_become_columns():
+def test_columns_of_audio_attention_are_labelled_with_times():
     cross = random_rows(1, 1, 2, 4)
     tokens = ["<|startoftranscript|>", "▁Hi"]
     trace = Trace.from_attention(cross=cross, source_tokens=frames(4, 0.02), target_tokens=tokens)

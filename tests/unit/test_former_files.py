@@ -40,12 +40,12 @@ def test_language_model_saved_by_an_old_version_is_read():
     assert load_language_model(FORMER / "language_model", "cpu").model.config.decoder_layers == 1
 
 
-def test_url_from_an_old_version_opens_the_same_page():
+def test_old_url_restores_its_sentence_and_switched_off_heads():
     state = State.from_address({"text": TEXT, "off_heads": "cross.1.2", "layer": "3"})
     assert state.text == TEXT and state.of(OffParams) != OffParams()
 
 
-def test_former_field_names_for_tokens_are_still_read():
+def test_token_fields_with_their_former_names_are_read_from_old_files():
     former = Trace.from_json((FORMER / "trace.json").read_text(encoding="utf-8"))
     assert former.source_pieces == former.source_tokens and former.target_pieces == former.target_tokens
     assert former.predicted_pieces == former.predicted_tokens

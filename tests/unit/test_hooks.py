@@ -75,7 +75,7 @@ def test_model_continues_with_the_value_returned_by_a_hook(small_translator, sit
     np.testing.assert_allclose(again.log_probs, trace.log_probs, atol=1e-5)
 
 
-def test_hook_that_imitates_an_intervention_gives_the_same_result(shaped_translator):
+def test_hook_that_zeroes_a_head_gives_the_same_result_as_switching_the_head_off(shaped_translator):
     def off(outputs, layer, start):
         return outputs.index_fill(1, torch.tensor(2), 0.0) if layer == 1 else None
 
@@ -85,7 +85,7 @@ def test_hook_that_imitates_an_intervention_gives_the_same_result(shaped_transla
     np.testing.assert_array_equal(hooked.log_probs, gated.log_probs)
 
 
-def test_hook_receives_values_after_interventions(small_translator):
+def test_hook_receives_values_changed_by_interventions(small_translator):
     seen = []
     off = Interventions({("encoder", 0, 1): 0.0})
     small_translator.trace(TEXT, TARGET, interventions=off, hooks={"encoder.outputs": lambda *call: seen.append(call)})
@@ -124,7 +124,7 @@ def test_invalid_hook_is_reported(small_translator, hooks, message):
 
 
 @pytest.mark.parametrize("site", ["cross.values", "decoder.keys", "decoder.residual", "cross.weights"])
-def test_hook_that_writes_in_place_equals_a_hook_that_returns_the_new_value(small_translator, site):
+def test_hook_that_writes_in_place_has_the_effect_of_returning_the_new_value(small_translator, site):
     """The written value must not reach the cache, from which later steps read their keys and values."""
 
     def write(x, layer, start):
@@ -145,14 +145,14 @@ def test_attribution_rejects_a_trace_made_with_hooks(small_translator):
         small_translator.attribute(trace, "weights")
 
 
-def test_value_that_a_hook_kept_is_part_of_the_gradient(small_translator):
+def test_tensor_kept_by_a_hook_has_a_gradient(small_translator):
     kept, factor = [], torch.ones(1, requires_grad=True)
     hooks = {"decoder.embedding": lambda x, *_: factor * x, "decoder.residual.0": lambda x, *_: kept.append(x)}
     logits = small_translator._model(torch.tensor([[5, 6]]), torch.tensor([[1, 7]]), edits=Edits(hooks=hooks))
     assert torch.autograd.grad(logits.square().sum(), kept[0])[0].any()
 
 
-def test_several_hooks_at_a_site_run_in_order(small_translator):
+def test_several_hooks_at_one_site_run_in_the_given_order(small_translator):
     def times(factor):
         return lambda x, layer, start: factor * x + 1
 
@@ -173,7 +173,7 @@ def test_gradients_flow_through_hooks_of_the_model(small_translator):
 
 
 @pytest.mark.parametrize("target", [None, TARGET])
-def test_activations_are_the_values_at_all_sites(small_translator, target):
+def test_activations_of_every_hook_site_match_the_trace(small_translator, target):
     found = small_translator.activations(TEXT, SITES, target)
     trace = small_translator.trace(TEXT, target, details=True)
     assert list(found) == list(SITES)
@@ -186,13 +186,13 @@ def test_activations_are_the_values_at_all_sites(small_translator, target):
     assert found["decoder.logits"].shape == lengths
 
 
-def test_activations_of_one_layer_have_no_layer_axis(small_translator):
+def test_activations_requested_for_one_layer_have_no_layer_axis(small_translator):
     found = small_translator.activations(TEXT, ["cross.scores", "cross.scores.1", "encoder.residual.0"], TARGET)
     np.testing.assert_array_equal(found["cross.scores.1"], found["cross.scores"][1])
     assert found["encoder.residual.0"].ndim == 2
 
 
-def test_activations_are_the_values_after_hooks(small_translator):
+def test_activations_include_the_changes_made_by_hooks(small_translator):
     hooks = {"encoder.residual.1": lambda x, layer, start: 0 * x, "encoder.residual": lambda x, layer, start: x + 1}
     found = small_translator.activations(TEXT, ["encoder.residual"], TARGET, hooks=hooks)["encoder.residual"]
     assert found[0].any() and not found[1].any()
@@ -207,7 +207,7 @@ def test_activations_are_the_values_after_hooks(small_translator):
         ("encoder", "feed_forward", "after_self_attention.1", "residual.1"),
     ],
 )
-def test_sublayer_reads_the_stream_and_adds_its_output(shaped_translator, stack, part, before, after):
+def test_sublayer_reads_the_residual_stream_and_adds_its_output(shaped_translator, stack, part, before, after):
     model, names = (
         shaped_translator._model,
         [f"{stack}.{site}" for site in (before, f"{part}_input.1", f"{part}.1", after)],
@@ -219,7 +219,7 @@ def test_sublayer_reads_the_stream_and_adds_its_output(shaped_translator, stack,
         torch.testing.assert_close(written, read + y if pre else norm(read + y))
 
 
-def test_hidden_layer_is_the_activation_function_of_the_pre_activation(small_translator):
+def test_hidden_feed_forward_values_are_the_relu_of_the_pre_activations(small_translator):
     names = "encoder.feed_forward_pre_activation", "encoder.feed_forward_hidden"
     before, after = small_translator.activations(TEXT, names, TARGET).values()
     np.testing.assert_array_equal(after, np.maximum(before, 0))
@@ -227,7 +227,7 @@ def test_hidden_layer_is_the_activation_function_of_the_pre_activation(small_tra
 
 
 @pytest.mark.parametrize("site", ["encoder.embedding", "cross.weights.1", "decoder.feed_forward_hidden.0"])
-def test_gradient_at_a_site_matches_the_finite_difference(small_translator, site):
+def test_gradient_at_a_hook_site_matches_a_finite_difference(small_translator, site):
     gradient = small_translator.gradients(TEXT, [site], target=TARGET)[site]
     direction = torch.tensor(np.sign(gradient))[None]
     sums = [
@@ -246,13 +246,13 @@ def test_gradients_have_the_shapes_of_the_activations(small_translator):
     assert all(found[name].shape == activations[name].shape for name in names)
 
 
-def test_gradient_is_zero_at_positions_on_which_the_number_does_not_depend(small_translator):
+def test_gradient_is_zero_at_positions_that_do_not_affect_the_result(small_translator):
     """The logits of the second token depend on the decoder's input only up to that token."""
     found = small_translator.gradients(TEXT, ["decoder.embedding"], lambda logits: logits[1].max(), TARGET)
     assert found["decoder.embedding"][:2].all() and not found["decoder.embedding"][2:].any()
 
 
-def test_gradients_are_separate_if_a_hook_returns_the_same_tensor_in_every_layer(small_translator):
+def test_each_layer_has_its_own_gradient_if_a_hook_returns_one_tensor_in_all_layers(small_translator):
     value = torch.zeros(())
     hooks = {"encoder.feed_forward": lambda x, layer, start: value.expand(x.shape)}
     found = small_translator.gradients(TEXT, ["encoder.feed_forward"], target=TARGET, hooks=hooks)

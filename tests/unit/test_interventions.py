@@ -155,7 +155,7 @@ def test_head_names_count_from_one_and_parse_back(small_config):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_stepwise_decoding_matches_the_teacher_forced_pass(translator, name):
+def test_stepwise_decoding_with_interventions_matches_a_single_pass(translator, name):
     """An encoder head changes every cross-attention key; a decoder head changes the cached keys of later layers."""
     model, ids = translator._model, translator.tokenizer.encode_ids
     edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
@@ -174,7 +174,7 @@ def test_stepwise_decoding_matches_the_teacher_forced_pass(translator, name):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_interventions_give_equal_results_with_fused_attention(translator, name):
+def test_interventions_have_the_same_effect_with_and_without_fused_attention(translator, name):
     model, ids = translator._model, translator.tokenizer.encode_ids
     edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
     source, target = torch.tensor([ids(TEXT)]), torch.tensor([ids(TARGET)])
@@ -226,7 +226,7 @@ def test_batched_interventions_match_single_runs(translator):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_open_gates_give_bitwise_identical_output(translator, mode):
+def test_setting_every_gate_to_one_gives_bitwise_identical_output(translator, mode):
     opened = Interventions(gates=dict.fromkeys(all_heads(translator.config), 1.0), mode=mode)
     same_bits(translator.trace(TEXT, details=True, interventions=opened), translator.trace(TEXT, details=True))
 
@@ -245,7 +245,7 @@ def test_run_without_interventions_is_unaffected_by_earlier_interventions(transl
         same_bits(translator.trace(TEXT, TARGET, details=True), before)
 
 
-def test_batch_row_without_interventions_stays_bitwise_unchanged(translator):
+def test_interventions_on_other_batch_rows_leave_a_row_bitwise_unchanged(translator):
     variants = [AS_TRAINED, CHANGES["zero"], CHANGES["uniform"], CHANGES["mean"]]
     edits = edits_of(variants, translator.config, replacements(translator))
     kind, layer, _ = HEADS[0]
@@ -255,7 +255,7 @@ def test_batch_row_without_interventions_stays_bitwise_unchanged(translator):
     assert torch.equal(edit_outputs(output, None)[0], output[0])
 
 
-def test_edited_rows_sum_to_one_and_masked_cells_stay_zero(translator):
+def test_edited_attention_rows_sum_to_one_and_masked_cells_stay_zero(translator):
     for changes in CHANGES.values():
         trace = translator.trace(TEXT, TARGET, interventions=changes)
         for kind in KINDS:
@@ -386,7 +386,7 @@ def test_replacing_a_head_with_its_own_output_changes_nothing(translator, monkey
         same_bits(translator.trace(TEXT, read, details=True, interventions=own), plain)
 
 
-def test_resampling_uses_existing_positions_of_another_sentence(translator):
+def test_resampling_draws_existing_positions_of_another_sentence(translator):
     pairs, source = translator.means.pairs, translator.tokenizer.encode_ids(TEXT)
     found = [drawn(pairs, source, 1, draw) for draw in range(6)]
     assert [pair for pair, _ in found[:3]] == [pair for pair, _ in found[3:]], "each in turn"
@@ -404,7 +404,7 @@ def test_resampling_uses_existing_positions_of_another_sentence(translator):
         drawn(pairs[:1], source, 1, 0)
 
 
-def test_resampled_head_outputs_come_from_the_other_sentence(translator):
+def test_resampled_head_outputs_come_from_the_drawn_sentence(translator):
     head, number, gate = ("decoder", 1, 2), 2, 0.25
     changed = Interventions({head: gate}, "resample", seed=5, draw=number)
     pair, places = drawn(translator.means.pairs, translator.tokenizer.encode_ids(TEXT), 5, number)

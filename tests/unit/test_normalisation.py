@@ -34,7 +34,7 @@ def test_typed_characters_become_their_normal_forms(typed, read):
     assert normalise(typed) == read
 
 
-def test_spans_locate_each_normalised_character_in_the_typed_text():
+def test_each_normalised_character_has_a_span_in_the_typed_text():
     typed = "  o\u0308, ﬁ…  x"
     read, spans = normalise_with_spans(typed)
     assert read == "ö, fi... x"

@@ -28,7 +28,7 @@ def test_parameter_counts_match_the_shipped_model():
     assert sum(table.values()) == 13_116_224
 
 
-def test_concatenated_positions_double_the_residual_stream_width():
+def test_concatenating_positions_to_embeddings_doubles_the_width_of_later_layers():
     config = TransformerConfig(**SIZES, encoder_layers=1, decoder_layers=1)
     table = {row.part: (row.added, row.concatenated) for row in concatenation_table(config)}
     assert table["token embedding (source)"] == (50 * 16, 50 * 16)
@@ -40,7 +40,7 @@ def test_concatenated_positions_double_the_residual_stream_width():
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("positions", ["sinusoidal_halves", "learned", "none"])
 @pytest.mark.parametrize("tied", ["none", "target", "all"])
-def test_concatenation_table_counts_the_whole_model(tied, positions, bias):
+def test_parameter_table_for_concatenated_positions_covers_the_whole_model(tied, positions, bias):
     config = TransformerConfig(**SIZES, tied_embeddings=tied, positions=positions, output_bias=bias)
     table = concatenation_table(config)
     assert [(row.part, row.added) for row in table if row.added] == parameter_table(config)

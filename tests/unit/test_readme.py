@@ -27,7 +27,7 @@ def test_python_examples_run_and_print_the_documented_output(name, capsys):
         assert printed and printed == (expected or printed)
 
 
-def test_hook_sites_are_listed_with_their_shapes():
+def test_hook_guide_lists_every_hook_site_with_its_shape():
     rows = re.findall(r"^\| (`\w+\.\w+`.*) \| (\[.*\]) \| (.*) \|$", HOOKS, re.MULTILINE)
     listed = {site.strip("`"): (shape, value) for sites, shape, value in rows for site in sites.split(", ")}
     assert listed == SITES

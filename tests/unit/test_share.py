@@ -9,7 +9,7 @@ LONG = {
 }
 
 
-def test_changed_page_selects_the_tests_named_after_it():
+def test_changing_a_page_selects_the_tests_named_after_the_page():
     decoding, *_, gallery = LONG
     changed = ["pages/ui/decoding/payload.py"]
     assert concerned(decoding, changed) and not concerned(gallery, changed)
@@ -21,16 +21,16 @@ def test_changed_page_selects_the_tests_named_after_it():
     assert sum("decoding" in test for test in chosen) >= SECONDS // 5
 
 
-def test_every_long_test_runs_over_several_commits():
+def test_every_long_test_is_selected_at_least_once_over_several_commits():
     turns = [share(LONG, [], turn) for turn in range(round(sum(LONG.values()) / SECONDS) + 1)]
     assert set().union(*turns) == set(LONG)
 
 
-def test_share_of_long_tests_stays_within_its_time_budget():
+def test_long_tests_selected_for_a_commit_stay_within_the_time_budget():
     assert 5 * len(share(LONG, list(LONG), turn=1)) <= 2 * SECONDS + 5
     assert share({"tests/unit/test_x.py::test": SECONDS}, ["transformer/x.py"], turn=0) == set(), "at night"
 
 
-def test_cost_of_a_test_comes_from_its_mark_or_folder():
+def test_estimated_duration_of_a_test_comes_from_its_mark_or_folder():
     assert seconds("tests/browser/test_x.py", None) > seconds("tests/unit/test_x.py", None)
     assert seconds("tests/unit/test_x.py", 30) == 30

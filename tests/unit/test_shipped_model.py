@@ -40,7 +40,7 @@ def test_batched_and_single_sentences_have_the_same_translations(shipped):
     assert [written[number].target_text for number in range(len(written))] == list(TRANSLATIONS.values())
 
 
-def test_recorded_measurements_belong_to_the_shipped_model(shipped):
+def test_recorded_head_statistics_belong_to_the_shipped_model(shipped):
     statistics = Statistics.from_json((MODEL.parents[1] / "head_statistics.json").read_text(encoding="utf-8"))
     assert statistics.model == shipped.version
 

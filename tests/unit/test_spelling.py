@@ -125,7 +125,7 @@ def test_random_output_contains_only_whole_characters(vocabulary):
     assert beyond_ascii > 100
 
 
-def test_first_byte_of_a_character_that_cannot_be_completed_is_not_written(vocabulary):
+def test_character_that_cannot_be_completed_is_never_begun(vocabulary):
     """Most parts of characters are suppressed, so that many characters cannot be completed."""
     spelling, dice = vocabulary.spelling, random.Random(3)
     third = {token for token in sorted(spelling.parts) if dice.random() < 0.8}
@@ -144,7 +144,7 @@ def test_prefix_that_ends_within_a_character_is_completed(vocabulary):
         assert ids[0] == first and "\ufffd" not in vocabulary.decode(ids)
 
 
-def test_prefix_with_a_broken_character_does_not_block_further_tokens(vocabulary):
+def test_forced_prefix_that_ends_in_a_broken_character_does_not_prevent_output(vocabulary):
     prefix = tuple(token for token in vocabulary.spelling.parts if vocabulary.texts[token] in ("<0xF0>", "ð"))
     for limit in (1, 2, 3, 6):
         (ids,) = drawn(
@@ -153,7 +153,7 @@ def test_prefix_with_a_broken_character_does_not_block_further_tokens(vocabulary
         assert 1 <= len(ids) <= limit
 
 
-def test_output_may_end_within_a_character_if_no_whole_character_fits(vocabulary):
+def test_output_may_end_within_a_character_if_whole_characters_are_impossible(vocabulary):
     spelling = vocabulary.spelling
     constraints = Constraints(suppressed=set(range(vocabulary.size)) - spelling.parts, spelling=spelling)
     for ids in drawn(vocabulary, constraints, [1, 5], torch.Generator().manual_seed(1)):

@@ -74,7 +74,7 @@ def test_each_digit_is_a_token(tokenizer):
     assert [p.text for p in tokenizer.encode("1984", end=False)][-4:] == ["1", "9", "8", "4"]
 
 
-def test_encoding_without_end_omits_only_the_end_symbol(tokenizer):
+def test_encoding_with_end_set_to_false_omits_only_the_end_symbol(tokenizer):
     assert tokenizer.encode_ids("a", end=False) == tokenizer.encode_ids("a")[:-1]
 
 
@@ -136,7 +136,7 @@ def test_frequent_words_and_contractions_are_single_tokens():
     assert vocabulary.decode(vocabulary.encode_ids(sentences[0])) == sentences[0]
 
 
-def test_sampled_tokens_spell_the_same_text():
+def test_sampled_tokens_always_spell_the_original_text():
     text = "I didn't say that because of the garden."
     vocabulary = train_tokenizer([text] * 20, size=420)
     sampled = list(map(tuple, vocabulary.encode_all([text] * 50, sampled=True)))

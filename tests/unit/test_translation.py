@@ -39,7 +39,7 @@ def test_forcing_a_prefix_of_the_model_translation_changes_nothing(shipped, meth
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_translation_begins_with_its_prefix_and_avoids_suppressed_tokens(shipped, method):
+def test_translation_begins_with_its_forced_prefix_and_avoids_suppressed_tokens(shipped, method):
     prefix = shipped.tokenizer.encode_ids("Ein Hund", end=False)
     traced = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=prefix)
     assert list(ids(traced)[: len(prefix)]) == prefix and traced.translation.text.startswith("Ein Hund")
@@ -52,7 +52,7 @@ def test_translation_begins_with_its_prefix_and_avoids_suppressed_tokens(shipped
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_prefix_that_is_a_whole_translation_is_returned_unchanged(shipped, method):
+def test_forced_prefix_that_is_a_whole_translation_is_returned_unchanged(shipped, method):
     target = "Der Hund liest ein Buch."
     traced = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=shipped.tokenizer.encode_ids(target))
     read = shipped.trace(TEXT, target)

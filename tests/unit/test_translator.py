@@ -69,7 +69,7 @@ def test_batched_traces_match_single_traces(shaped_translator):
         assert np.array_equal(found[number].log_probs, alone.log_probs)
 
 
-def test_each_decoder_row_reads_one_token_and_predicts_the_next(small_translator):
+def test_each_decoder_row_reads_one_token_and_predicts_the_following_token(small_translator):
     trace = small_translator.trace(TEXT, "Der alte Mann liest.")
     assert trace.target_tokens[0].id == START and trace.predicted_tokens[-1].id == END
     assert trace.target_tokens[1:] == trace.predicted_tokens[:-1]
@@ -95,7 +95,7 @@ def test_teacher_forcing_reads_the_given_translation(copying_translator):
     np.testing.assert_array_equal(trace.candidate_ids[:, 0] != [p.id for p in trace.predicted_tokens], surprised)
 
 
-def test_teacher_forcing_the_model_translation_gives_the_same_trace(copying_translator):
+def test_teacher_forcing_the_model_translation_reproduces_its_trace(copying_translator):
     own = copying_translator.trace("The old dog")
     read = copying_translator.trace("The old dog", own.target_text)
     assert read.equals(own)
@@ -120,7 +120,7 @@ def test_cached_decoding_steps_match_the_rows_of_the_trace(small_translator):
         np.testing.assert_allclose(candidates.log_probs[0].numpy(), trace.candidate_log_probs[row], atol=1e-5)
 
 
-def test_recorded_details_of_a_trace_agree_with_its_weights(small_translator):
+def test_attention_weights_can_be_recomputed_from_the_recorded_details(small_translator):
     trace = small_translator.trace(TEXT, details=True)
     assert set(trace.details) == {f"{kind}_{name}" for kind in KINDS for name in DETAILS} | {
         f"{stack}_{name}" for stack in STACKS for name in ("residual", "feed_forward")
@@ -187,7 +187,7 @@ def test_omitting_the_decoder_mask_changes_only_the_final_pass(small_translator)
     assert not np.allclose(trace.log_probs, normal.log_probs)
 
 
-def test_decoding_ignores_positions_if_they_are_switched_off(shaped_translator):
+def test_decoding_uses_no_positions_if_positions_are_switched_off(shaped_translator):
     interventions = Interventions(positions=False)
     trace = shaped_translator.trace(TEXT, interventions=interventions)
     parts = shaped_translator.tokenizer.spelling.parts
@@ -242,7 +242,7 @@ def test_text_at_the_token_limit_is_read_and_a_longer_text_is_rejected(small_tra
         small_translator.trace("x" * 23_000)
 
 
-def test_translation_ends_where_the_learned_positions_end(tokenizer):
+def test_translation_stops_at_the_last_learned_position(tokenizer):
     torch.manual_seed(8)
     model = perturbed(build(small(tokenizer.size, 24, 3, 40, positions="learned", max_positions=20)))
     short = Translator(Checkpoint(model, tokenizer), device="cpu", version="short")

@@ -78,7 +78,7 @@ async def hall(*, lecturer: bool = True) -> AsyncIterator[Hall]:
     ],
     ids=range(8),
 )
-def test_vote_path_has_an_action_and_other_paths_have_none(target, action):
+def test_only_vote_paths_are_recognised_as_vote_requests(target, action):
     found = vote_request(b"GET " + target + b" HTTP/1.1\r\nCookie: a\r\n\r\n")
     assert (found and found.action) == action
 
@@ -167,7 +167,7 @@ def test_invalid_ballot_is_rejected(body, status):
     within(lecture)
 
 
-def test_vote_request_that_no_page_sends_is_rejected():
+def test_vote_request_with_a_wrong_method_size_or_type_is_rejected():
     async def lecture() -> None:
         async with hall() as place:
             for method, path, status in (
@@ -212,7 +212,7 @@ def test_invalid_question_is_rejected(more):
     within(lecture)
 
 
-def test_full_ballot_box_accepts_only_changes_to_ballots(monkeypatch):
+def test_full_ballot_box_rejects_new_voters_but_accepts_changed_votes(monkeypatch):
     monkeypatch.setattr(ballot_box, "MAX_BALLOTS", 3)
 
     async def lecture() -> None:
@@ -225,7 +225,7 @@ def test_full_ballot_box_accepts_only_changes_to_ballots(monkeypatch):
     within(lecture)
 
 
-def test_waiting_browsers_are_answered_when_the_vote_changes(monkeypatch):
+def test_waiting_browsers_get_a_response_when_the_vote_changes(monkeypatch):
     async def lecture() -> None:
         async with hall() as place:
             vote = (await place.act(QUESTION))[1]["vote"]

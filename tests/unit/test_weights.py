@@ -12,7 +12,7 @@ def layer_of(translator, kind, layer):
     return layers[layer].cross_attention if kind == "cross" else layers[layer].self_attention
 
 
-def test_weights_contain_every_parameter_under_each_of_its_names(shaped_translator):
+def test_weights_list_a_shared_parameter_under_each_of_its_names(shaped_translator):
     arrays = shaped_translator.weights().arrays
     model = shaped_translator._model
     assert {name: array.shape for name, array in arrays.items()} == {
@@ -33,7 +33,7 @@ def test_weight_views_are_read_only_and_match_the_model(shaped_translator):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_projection_of_each_head_matches_its_slice_of_the_layer(shaped_translator, kind):
+def test_per_head_projection_matrices_match_the_projections_of_the_layer(shaped_translator, kind):
     found = shaped_translator.weights().attention(kind, 1)
     attention = layer_of(shaped_translator, kind, 1)
     torch.manual_seed(2)
@@ -55,7 +55,7 @@ def test_projection_of_each_head_matches_its_slice_of_the_layer(shaped_translato
     )
 
 
-def test_linear_maps_and_norms_match_the_model_modules(shaped_translator):
+def test_linear_map_and_norm_weights_match_the_modules_of_the_model(shaped_translator):
     weights, layer = shaped_translator.weights(), shaped_translator._model.encoder_layers[0]
     x = torch.randn(4, 24)
     expand = weights.linear("encoder_layers.0.feed_forward.expand")

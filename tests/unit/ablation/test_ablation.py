@@ -188,7 +188,7 @@ def test_estimated_head_importance_agrees_with_measured_importance(shipped):
     )
 
 
-def test_effect_of_an_intervention_combines_the_results_of_its_model_runs(small_translator):
+def test_effect_of_an_intervention_matches_separate_runs_with_and_without_it(small_translator):
     changes = Interventions(gates={("cross", 2, 1): 0.0, ("encoder", 0, 0): 0.0})
     effect = effect_of(small_translator, TEXT, changes)
     assert effect.before.equals(small_translator.trace(TEXT))
@@ -339,7 +339,7 @@ def test_bootstrap_interval_matches_the_normal_interval_of_the_mean():
 
 
 @ONE_SHAPE
-def test_intervention_has_the_same_score_alone_and_in_a_batch(shaped_translator):
+def test_batched_and_single_interventions_have_the_same_scores(shaped_translator):
     source, target, predicted = shaped_translator.given(TEXT, TARGET)
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)] * 8
     with torch.inference_mode():

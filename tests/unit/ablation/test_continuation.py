@@ -19,7 +19,7 @@ def before(shaped_translator):
     return shaped_translator.trace(TEXT, TARGET)
 
 
-def test_unchanged_model_repeats_its_translation(shaped_translator):
+def test_model_without_edits_reproduces_its_translation_from_any_step(shaped_translator):
     # The text is short, because one of the models has learned embeddings for only a few positions.
     own = shaped_translator.trace("I have a dream.")
     after = reread(shaped_translator, own, AS_TRAINED)
@@ -49,7 +49,7 @@ def test_edited_model_continues_from_the_tokens_before_the_chosen_step(shaped_tr
 
 
 @ONE_SHAPE
-def test_default_step_is_the_first_whose_prediction_changes(shaped_translator, before):
+def test_default_step_is_the_first_step_whose_prediction_changes(shaped_translator, before):
     changed = Interventions(attention=everywhere("encoder", 2, 0, before.encoder.shape), hidden_source=[1, 3])
     after = reread(shaped_translator, before, changed)
     differs = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0])

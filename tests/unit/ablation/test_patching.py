@@ -56,7 +56,7 @@ def test_patching_a_sentence_into_itself_gives_bitwise_identical_output(shaped_t
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_patch_changes_only_cells_that_depend_on_it(shaped_translator, name):
+def test_patch_changes_only_values_that_depend_on_the_patched_position(shaped_translator, name):
     before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
     interventions = patch_interventions(PLACES[name], other)
     moved = stream_changes(before, read(shaped_translator, TEXT, interventions))
@@ -144,7 +144,7 @@ def two_headed(tokenizer):
     return translator, PatchingQuestion(*texts, tuple(tokenizer.encode_ids(texts[0])), step, (one, other))
 
 
-def test_patching_finds_the_decisive_head_that_attention_weights_miss(two_headed):
+def test_patching_finds_the_decisive_head_although_its_attention_is_uniform(two_headed):
     translator, question = two_headed
     effects = {
         kind: translator.get(GridRun(question, f"{kind}.outputs")).effects for kind in ("encoder", "decoder", "cross")
@@ -203,7 +203,7 @@ def test_patching_effect_is_undefined_if_the_two_runs_hardly_differ():
         (("A dog.", "A dog."), "all"),
     ],
 )
-def test_matching_words_of_two_sentences_are_paired(tokenizer, texts, expected):
+def test_unchanged_tokens_of_two_sentences_are_paired(tokenizer, texts, expected):
     sides = [tokenizer.tokens(tokenizer.encode_ids(text)) for text in texts]
     found = matched_positions(*sides, texts)
     if expected == "all":
@@ -221,7 +221,7 @@ def test_swapping_the_sentences_inverts_the_word_pairs(tokenizer):
     assert back == {other: one for one, other in found.items()} and found != back
 
 
-def test_patch_names_can_be_written_and_parsed_back():
+def test_parsing_a_patch_name_restores_the_patched_positions():
     for place, other in (
         (("encoder.residual", 0, 0, 6), 6),
         (("cross.outputs", 3, 7, 9), 9),
@@ -283,7 +283,7 @@ def test_invalid_patch_settings_raise_an_error(small_translator):
 @pytest.mark.parametrize(
     ("pair", "changed", "opened"), [(PAIRS[0], ["müde"], "müde"), (PAIRS[2], ["der", "großen"], "Bank")]
 )
-def test_default_step_differs_most_among_those_that_do_not_translate_the_changed_word(shipped, pair, changed, opened):
+def test_default_step_is_the_most_changed_step_that_does_not_translate_the_changed_word(shipped, pair, changed, opened):
     target = tuple(token.id for token in shipped.trace(pair.a).predicted_tokens)
     runs = [TraceRun(text, target, details=True) for text in (pair.a, pair.b)]
     a, b = map(shipped.get, runs)

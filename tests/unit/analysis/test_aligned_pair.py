@@ -21,7 +21,7 @@ def test_shipped_model_aligns_a_translation_with_changed_word_order(shipped):
     assert tokens.source == tuple(token.text for token in trace.source_tokens[:-1])
 
 
-def test_aligner_step_decides_which_attention_row_aligns_a_token(small_translator):
+def test_aligner_reads_the_row_of_the_step_that_predicts_or_reads_the_token(small_translator):
     trace = small_translator.trace("I have a dream.", "Ich habe")
     source = [not token.special for token in trace.source_tokens]
     for aligner, shift in ((AT_READ, 1), (AT_PREDICTED, 0)):

@@ -14,7 +14,7 @@ def metrics(predicted, read):
     return HeadMetrics("cross", values, {"alignment_predicted": 20, "alignment_read": 20})
 
 
-def test_aligner_uses_the_layer_and_step_of_its_best_head():
+def test_aligner_uses_the_layer_and_step_of_the_best_alignment_head():
     found = find_aligner(metrics([[0.1, 0.2, 0.6], [0.6, 0.7, 0.7]], [[0.72, 0.4, 0.77], [0.1, np.nan, 0.1]]))
     assert found == Aligner(layer=0, heads=(2, 0), step="read", agreement=0.77, tokens=20)
 

@@ -37,7 +37,7 @@ def test_hard_alignment_excludes_special_tokens():
         hard_alignment(weights, np.ones(3, bool))
 
 
-def test_shifted_alignment_uses_the_step_that_reads_the_token(made_up_trace):
+def test_shifted_alignment_rows_belong_to_the_steps_that_read_the_tokens(made_up_trace):
     cross = np.arange(12, dtype=float).reshape(4, 3)
     trace = made_up_trace(["a", "b"], ["x", "y", "z"], cross=cross)
     assert alignment_rows(trace, shift=False)[0, 0].tolist() == cross[:3].tolist(), "row t predicts target token t"
@@ -58,7 +58,7 @@ def test_copying_model_aligns_tokens_at_the_predicting_step(copying_translator):
     assert alignment_error_rate(links(predicted), gold) == 0.0 < alignment_error_rate(links(read), gold)
 
 
-def test_coverage_sums_to_the_number_of_target_tokens(small_translator):
+def test_attention_coverage_sums_to_the_number_of_target_tokens(small_translator):
     trace = small_translator.trace("The old man reads a book.", "Der alte Mann liest.")
     rows = alignment_rows(trace, shift=True)
     covered = coverage(rows)
@@ -67,7 +67,7 @@ def test_coverage_sums_to_the_number_of_target_tokens(small_translator):
     assert coverage(np.array([[1.0, 0.0], [0.5, 0.5]])).tolist() == [1.5, 0.5]
 
 
-def test_special_share_is_the_attention_to_the_end_symbol(small_translator):
+def test_special_token_share_is_the_attention_to_the_end_symbol(small_translator):
     trace = small_translator.trace("A dog.", "Ein Hund.")
     rows = alignment_rows(trace, shift=False)
     share = special_share(rows, special_columns(trace))

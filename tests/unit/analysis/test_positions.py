@@ -72,7 +72,7 @@ def test_dot_product_of_positional_encodings_depends_only_on_their_offset(width,
     np.testing.assert_allclose(distances(table), expected, atol=1e-6)
 
 
-def test_spread_is_positive_if_values_at_the_same_offset_differ():
+def test_spread_is_the_range_of_the_values_at_one_offset():
     found = by_offset(np.array([[1.0, 2.0], [2.0, 4.0]]))
     assert found.mean.tolist() == [2.5, 2.0] and found.spread.tolist() == [3.0, 0.0]
 

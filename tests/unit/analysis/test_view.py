@@ -25,14 +25,14 @@ def test_attention_rows_sum_to_one_in_every_view(trace, kind, words, special):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_view_without_merging_or_hiding_matches_the_trace(trace, kind):
+def test_attention_view_without_merging_or_hiding_matches_the_trace(trace, kind):
     view = view_of(trace, kind)
     assert np.array_equal(view.weights, trace.attention(kind)) and np.array_equal(view.mask, trace.mask(kind))
     assert [group[0] for group in view.axes.rows] == list(trace.query_tokens(kind))
     assert [group[0] for group in view.axes.columns] == list(trace.key_tokens(kind))
 
 
-def test_first_step_of_cross_attention_is_never_hidden(trace):
+def test_first_cross_attention_row_is_shown_even_if_special_tokens_are_hidden(trace):
     view = view_of(trace, "cross", special=False)
     assert view.axes.rows[0][0].special, "it reads the start symbol and predicts the first word"
 
@@ -48,6 +48,6 @@ def test_attention_row_is_rescaled_when_columns_are_hidden():
     np.testing.assert_allclose(hidden, [0.5, 1.0])
 
 
-def test_lone_end_symbol_is_not_hidden(small_translator):
+def test_hiding_special_tokens_never_removes_all_columns(small_translator):
     view = view_of(small_translator.trace("a"), "decoder", special=False)
     assert view.weights.shape[-1] >= 1

@@ -45,7 +45,7 @@ def test_word_links_are_sorted_and_have_the_weights_of_the_trace(trace):
 
 @few(40)
 @given(traces())
-def test_tied_links_are_sorted_by_kind_and_position_and_no_link_occurs_twice(trace):
+def test_equally_strong_links_are_sorted_by_kind_and_position_and_no_link_occurs_twice(trace):
     links = found(trace)
     places = [(KINDS.index(link.kind), link.row, link.column) for link in links]
     assert len(set(places)) == len(places)
@@ -68,14 +68,14 @@ def test_word_links_exclude_special_tokens_punctuation_and_neighbouring_words(tr
     assert all(link.column < link.row for link in links if link.kind == "decoder")
 
 
-def test_rows_of_a_target_word_write_it_and_its_columns_read_it():
+def test_target_word_has_the_rows_that_predict_it_and_the_columns_that_read_it():
     words = target_words(made_up_trace(SOURCE, TARGET))
     assert words.rows == ((0,), (1,), (2,), (3, 4), (5,))
     assert words.columns == ((1,), (2,), (3,), (4, 5), (6,))
     assert source_words(made_up_trace(SOURCE, TARGET)).rows == ((0,), (1, 2), (3,), (4,), (5,))
 
 
-def test_link_ignores_a_head_that_attends_to_the_word_from_everywhere():
+def test_word_link_ignores_a_head_in_which_every_token_attends_to_the_word():
     even = made_up_trace(SOURCE, TARGET).attention("encoder")[0, 0]
     everywhere, here = np.zeros_like(even), even.copy()
     everywhere[:, 4] = 1
@@ -86,7 +86,7 @@ def test_link_ignores_a_head_that_attends_to_the_word_from_everywhere():
     assert (tired.head, tired.weight) == (1, pytest.approx(0.7))
 
 
-def test_links_of_a_word_are_grouped_by_direction():
+def test_links_of_a_word_are_divided_into_outgoing_and_incoming_links():
     links = found(made_up_trace(SOURCE, TARGET, cross=np.eye(7, 7)[[0, 1, 3, 4, 4, 5, 6]]))
     looks, looked = by_word(links)[False, 3]
     assert all(link.row == 3 and link.kind != "encoder" for link in looks)

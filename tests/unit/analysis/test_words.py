@@ -39,7 +39,7 @@ def words(tokens, text):
         (("▁iPhone", "手机", "很", "好"), ((0,), (1,), (2,), (3,))),
     ],
 )
-def test_space_begins_a_word_and_punctuation_is_separate(spelt, groups):
+def test_words_begin_at_spaces_and_punctuation_is_a_separate_word(spelt, groups):
     assert word_groups(*located(*spelt)) == groups
 
 
@@ -55,11 +55,11 @@ def test_space_begins_a_word_and_punctuation_is_separate(spelt, groups):
         (("▁ก", "ิน", "ข้าว"), ["กิน", "ข้าว"]),
     ],
 )
-def test_words_within_a_script_without_spaces_stay_whole(spelt, expected):
+def test_latin_words_and_numbers_in_a_text_without_spaces_stay_whole(spelt, expected):
     assert words(*located(*spelt)) == expected
 
 
-def test_tokens_of_one_character_stay_together():
+def test_tokens_that_spell_one_character_belong_to_one_word():
     """In this vocabulary an emoji is four bytes, "…" is three full stops, and "は" is three bytes."""
     tokens = (
         Token(9, "▁", (0, 0)),

@@ -57,7 +57,7 @@ def test_standard_deviation_of_tau_matches_random_rankings():
     assert np.std(taus) == pytest.approx(chance_deviation(8), abs=0.02)
 
 
-def test_excluded_columns_do_not_affect_the_agreement():
+def test_excluded_tokens_do_not_affect_the_agreement_of_two_methods():
     one, other = scores_of("weights", [0.5, 0.3, 0.2, 0.9]), scores_of("erasure", [2.0, 1.0, -1.0, -5.0])
     found = agreement([one, other], columns=[0, 1, 2])
     np.testing.assert_allclose(found.tau, 1)
@@ -81,7 +81,7 @@ def test_deletion_curves_of_an_additive_score_match_hand_computed_values():
     np.testing.assert_array_equal(found.random, again.random)
 
 
-def test_deletion_keeps_unlisted_columns():
+def test_deletion_curve_never_deletes_columns_outside_the_given_list():
     seen = []
 
     def measure(masks):

@@ -34,6 +34,6 @@ def test_agreement_statistics_are_reproducible_and_survive_saving_and_loading(sm
     assert again.digest == found.digest and found.to_json() == agreement_statistics(small_translator, texts).to_json()
 
 
-def test_sentences_too_short_to_rank_raise_an_error(small_translator):
+def test_sentences_with_too_few_words_to_rank_raise_an_error(small_translator):
     with pytest.raises(ValueError, match="no sentence has words that can be ranked"):
         agreement_statistics(small_translator, ["No."])

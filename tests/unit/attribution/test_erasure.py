@@ -14,7 +14,7 @@ def test_erasing_nothing_reproduces_the_original_run(shaped_translator, shaped_t
     np.testing.assert_allclose(found[0], shaped_trace.log_probs, atol=2e-5)
 
 
-def test_erasing_a_source_token_has_the_same_effect_as_masking_it(shaped_translator, shaped_trace):
+def test_erasing_a_source_token_has_the_same_effect_as_masking_that_token(shaped_translator, shaped_trace):
     source, prefix = token_ids(shaped_trace, torch.device("cpu"))
     visible = np.ones((4, len(source)), dtype=bool)
     visible[0, 2] = visible[1, [0, 5]] = visible[3, -1] = False
@@ -29,7 +29,7 @@ def test_erasing_a_source_token_has_the_same_effect_as_masking_it(shaped_transla
     np.testing.assert_allclose(found, expected.numpy(), atol=2e-5)
 
 
-def test_erasure_matches_hiding_tokens_by_an_intervention(shaped_translator, shaped_trace):
+def test_erasing_tokens_gives_the_probabilities_of_a_run_that_hides_the_tokens(shaped_translator, shaped_trace):
     variants = [
         AS_TRAINED,
         Interventions(hidden_source=[2]),
@@ -76,7 +76,7 @@ def test_erasure_scores_match_captum_feature_ablation(shaped_translator, shaped_
 
 
 @ONE_SHAPE
-def test_erasure_never_removes_the_token_that_a_step_reads_last(shaped_translator, shaped_trace):
+def test_erasure_never_erases_the_last_token_that_a_decoding_step_reads(shaped_translator, shaped_trace):
     found = shaped_translator.attribute(shaped_trace, "erasure", [Target((2,)), Target((2, 4))])
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.prefix[0])), [2])
     assert (found.prefix[0, 3:] == 0).all() and (found.prefix[0, :2] != 0).all()

@@ -35,7 +35,9 @@ def test_gradient_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
     assert abs(found.remainders["biases"]).min() > 1e-3
 
 
-def test_doubling_an_embedding_in_a_frozen_run_doubles_its_term(shaped_translator, shaped_trace, monkeypatch):
+def test_doubling_a_token_embedding_in_a_frozen_run_adds_its_gradient_term_to_the_logit(
+    shaped_translator, shaped_trace, monkeypatch
+):
     """Detached tensors keep their recorded values, so the rest of the frozen run is linear in the embeddings."""
     target, tokens = Target((2,)), len(shaped_trace.source_tokens)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", [target])
@@ -96,7 +98,7 @@ def test_contrast_attribution_adds_up_to_the_difference_of_two_logits(shaped_tra
 
 @ONE_SHAPE
 @pytest.mark.parametrize("method", ["frozen_gradient", "integrated_gradients", "erasure"])
-def test_swapping_the_two_candidates_negates_the_scores(shaped_translator, shaped_trace, method):
+def test_swapping_the_explained_and_the_contrast_token_negates_the_scores(shaped_translator, shaped_trace, method):
     taken, other = shaped_trace.predicted_tokens[3].id, int(shaped_trace.candidate_ids[3, 4])
     swapped = list(shaped_trace.predicted_tokens)
     swapped[3] = replace(swapped[3], id=other)
@@ -131,7 +133,7 @@ def test_integrated_gradients_match_a_hand_computed_case():
     np.testing.assert_allclose([term.item() for term in found], [1.5, -0.5], atol=1e-3)
 
 
-def test_refined_integral_matches_one_computed_with_all_steps_at_once():
+def test_integral_refined_from_fewer_steps_matches_an_integral_computed_at_once():
     inputs = [torch.linspace(-1, 2, 5)]
     coarse = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=8, batch=3)
     fine = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=16, batch=5, coarser=coarse)

@@ -95,14 +95,14 @@ def test_pruned_graph_keeps_large_edges_that_lead_to_the_target(graph):
 @pytest.mark.parametrize(
     ("kind", "cell"), [("encoder", (1, 2, 3, 5)), ("decoder", (1, 0, 4, 2)), ("cross", (1, 1, 3, 4))]
 )
-def test_pair_contributions_add_up_to_the_attention_score(run, shaped_trace, kind, cell):
+def test_contributions_of_all_query_and_key_part_pairs_add_up_to_the_attention_score(run, shaped_trace, kind, cell):
     found = score_pairs(run, kind, *cell)
     assert found.total == pytest.approx(float(shaped_trace.detail(kind, "scores")[cell]), rel=1e-4, abs=1e-5)
     assert found.scores.shape == (len(found.query_parts), len(found.key_parts))
     assert found.largest(4)[2].sum() + found.distance == pytest.approx(found.total)
 
 
-def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_translator, shaped_trace):
+def test_cutting_a_path_changes_the_logit_as_much_as_editing_the_model(run, shaped_translator, shaped_trace):
     """In the edited model, only head 1 of the first layer ignores token 2, and only at query 3."""
     model, (source, prefix) = shaped_translator._model, token_ids(shaped_trace, torch.device("cpu"))
     taken = shaped_trace.predicted_tokens[4].id
@@ -138,7 +138,7 @@ def test_cutting_a_path_without_a_contribution_has_no_effect(run):
 
 
 @ONE_SHAPE
-def test_cutting_a_direct_path_of_a_post_norm_model_has_the_predicted_effect(run, graph):
+def test_cutting_a_path_directly_to_the_logit_has_the_predicted_effect_in_a_post_norm_model(run, graph):
     """In a post-norm model, the target logit is a linear function of the final residual stream."""
     into = np.flatnonzero((graph.receivers == len(graph.nodes) - 1) & (abs(graph.edges) > 1e-3))
     np.testing.assert_allclose(path_effects(run, TARGET, graph.paths(into)), graph.edges[into], atol=1e-9)

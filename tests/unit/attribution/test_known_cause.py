@@ -40,7 +40,9 @@ def test_every_attribution_method_finds_the_copied_token(next_copier, method):
         ("erasure", False),
     ],
 )
-def test_token_with_a_zero_value_vector_misleads_only_weight_based_methods(distracted_copier, method, misled):
+def test_attended_token_with_a_zero_value_vector_misleads_only_methods_based_on_weights(
+    distracted_copier, method, misled
+):
     trace = trace_of(distracted_copier)
     end = len(trace.source_tokens) - 1
     assert trace.cross[0, 0, ROW, end] > 0.8

@@ -71,7 +71,7 @@ def test_weights_method_averages_attention_over_layers_and_heads(two_layers):
     np.testing.assert_allclose(found.prefix, [[0.35, 0.65], [0.675, 0.325]], atol=1e-7)
 
 
-def test_opposite_outputs_of_two_heads_cancel_in_the_norm_of_their_sum():
+def test_contributions_of_two_heads_with_opposite_outputs_cancel_each_other():
     both = Contributions(
         weights=np.array([[[0.7, 0.3]], [[0.2, 0.8]]]),
         transformed=np.array([[[3.0, 4.0], [0.0, 1.0]], [[-3.0, -4.0], [1.0, 0.0]]]),
@@ -99,7 +99,7 @@ def test_alti_is_undefined_if_no_vector_is_near_the_sum():
     assert np.isnan(proximity_shares(TransformedVectors(vectors, vectors.sum(axis=1)))).all()
 
 
-def test_undefined_rollout_row_affects_only_rows_that_depend_on_it():
+def test_rollout_is_undefined_only_for_rows_that_depend_on_an_undefined_row():
     mixing = Mixing(
         encoder=np.eye(2)[None],
         decoder=np.array([[[1, 0, 0], [np.nan] * 3, [0.5, 0, 0.5]], [[1, 0, 0], [0, 1, 0], [0.2, 0.3, 0.5]]]),
@@ -149,6 +149,6 @@ def test_attribution_shares_sum_to_one(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_share_based_attribution_methods_reject_a_contrast_token(shaped_trace):
+def test_methods_that_compute_shares_reject_a_contrast_token(shaped_trace):
     with pytest.raises(ValueError, match="for a contrast, choose one of frozen_gradient"):
         weights(explained(shaped_trace), [Target((1,), against=(5,))])

@@ -138,7 +138,7 @@ def test_attention_gradients_match_autograd(rows, columns, width, seed):
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 6])
-def test_joining_heads_reverses_splitting_them(heads):
+def test_joining_split_heads_restores_the_original_array(heads):
     (x,) = numbers(3, (2, 5, 6))
     parts = split_heads(x, heads)
     assert parts.shape == (2, heads, 5, 6 // heads) and np.array_equal(join_heads(parts), x)

@@ -49,7 +49,7 @@ def test_every_gradient_is_the_sum_of_its_terms(found, chosen):
             assert isinstance(terms.over, str) or len(terms.over) == len(terms.products)
 
 
-def test_every_stage_locates_its_displayed_numbers_in_the_gradients(shaped_translator, found, chosen):
+def test_displayed_numbers_of_every_stage_match_the_gradients(shaped_translator, found, chosen):
     """Each stage names a parameter or intermediate result, and locates the displayed numbers in its gradient."""
     parameters = parameters_of(shaped_translator.weights())
     whole = gradients(parameters, found.config, found.batch)

@@ -57,7 +57,7 @@ def test_masked_scores_have_zero_gradient(config, parameters, batch):
             assert (grad.swapaxes(1, -1)[padding] == 0).all(), name
 
 
-def test_loss_of_one_step_has_zero_gradient_at_later_positions(config, parameters, batch):
+def test_loss_of_one_decoding_step_has_zero_gradient_at_later_positions(config, parameters, batch):
     counted = np.zeros_like(batch.counted)
     counted[0, 2] = True
     found = gradients(parameters, config, replace(batch, counted=counted)).gradients

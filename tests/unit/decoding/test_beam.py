@@ -68,7 +68,7 @@ def test_beam_search_of_a_batch_matches_beam_search_of_single_sentences(decode, 
             assert [each.score for each in found] == pytest.approx([each.score for each in alone], abs=1e-4)
 
 
-def test_beam_rows_freed_by_a_finished_sentence_read_the_source_of_another(decode, biased):
+def test_beam_rows_freed_by_a_finished_sentence_are_given_to_another_sentence(decode, biased):
     """Each of the two sentences starts with one row. After the first sentence ends, the second has both rows."""
     rows, settings = [[4, 4, END], [21, 27, END]], {"model": biased(END, 3.0), "beam_size": 2, "length_penalty": 0.0}
     steps = decode(beam_search, rows, **settings)
@@ -91,7 +91,7 @@ def test_beam_keeps_the_hypotheses_with_the_best_scores(decode, sources):
             assert torch.equal((fate == HypothesisState.ENDED).nonzero(), ending[:size].nonzero())
 
 
-def test_beam_rows_continue_the_kept_hypotheses(decode, sources):
+def test_beam_rows_continue_the_hypotheses_kept_in_the_previous_step(decode, sources):
     steps = decode(beam_search, sources, beam_size=3)
     for step, following in zip(steps, steps[1:], strict=False):
         live = step.fate == HypothesisState.ALIVE
@@ -138,7 +138,7 @@ def test_beam_has_one_hypothesis_within_a_forced_prefix(decode):
     assert all(each.tokens[:3] == (7, 8, 9) for each in hypotheses(steps, 1)[0])
 
 
-def test_beam_returns_to_full_size_after_a_forced_prefix(decode):
+def test_beam_search_uses_the_full_beam_size_after_a_forced_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7,)))
     assert steps[0].predicted.tolist() == [7] and steps[0].fate.tolist() == [HypothesisState.ALIVE]
     assert (steps[1].fate == HypothesisState.ALIVE).sum() == 4

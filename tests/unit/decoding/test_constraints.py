@@ -16,7 +16,7 @@ def logits(constraints, step=0):
     return constraints.applied(7, [9]).exclude_(LOG_PROBS.clone(), step)
 
 
-def test_suppressing_a_token_scales_up_the_other_probabilities():
+def test_suppressing_a_token_scales_up_the_probabilities_of_the_other_tokens():
     expected = torch.tensor([0.731059, 0.268941, 0.0])
     for step in (0, 7):
         torch.testing.assert_close(left(Constraints(suppressed={6}), step), expected, atol=1e-6, rtol=0)

@@ -28,7 +28,7 @@ def test_greedy_decoding_of_a_batch_matches_decoding_of_single_sentences(decode,
         assert set(predicted[len(alone) :]) <= {PAD}, "nothing follows the end symbol"
 
 
-def test_sentences_of_a_shrinking_batch_are_decoded_as_they_are_alone(model, sources):
+def test_decoding_a_shrinking_batch_matches_decoding_of_single_sentences(model, sources):
     """Every sentence has its own length limit, and a finished sentence leaves the batch."""
     limits = [12, 9, 12, 2, 7, 1]
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)

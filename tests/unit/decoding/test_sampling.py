@@ -124,7 +124,7 @@ def test_sampled_tokens_follow_the_cumulative_distribution():
     assert drawn(logits, uniform)[0].tolist() == [1, 1, 3, 3, 4, 4, 4]
 
 
-def test_remainder_of_a_uniform_draw_is_uniform():
+def test_position_of_a_draw_within_the_interval_of_its_token_is_uniform():
     """Uniform numbers that select the same token are spread evenly over its probability interval."""
     logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)
     tokens, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)

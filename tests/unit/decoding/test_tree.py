@@ -44,7 +44,7 @@ def test_log_probability_of_a_tree_node_matches_the_model(tree, model):
         assert node.rank == 1 + int((said > said[node.token]).sum())
 
 
-def test_search_tree_continues_only_kept_nodes(tree):
+def test_only_kept_nodes_of_the_search_tree_have_children(tree):
     parents = {node.parent for node in tree.nodes} - {None}
     assert parents == {index for index, node in enumerate(tree.nodes) if node.fate == HypothesisState.ALIVE}
     for node in tree.nodes:
@@ -92,7 +92,7 @@ def test_best_hypothesis_is_a_path_of_the_tree(tree, steps):
     assert tree.nodes[tree.best[-1]].score == best.score
 
 
-def test_attention_row_of_a_node_is_from_the_step_that_predicted_it(tree, model):
+def test_attention_row_of_a_tree_node_comes_from_the_step_that_predicted_its_token(tree, model):
     for index in tree.best:
         decoder, cross = tree.attention(index)
         tokens = [tree.nodes[each].token for each in path(tree.nodes, index)]

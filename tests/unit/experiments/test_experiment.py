@@ -58,7 +58,7 @@ def made(shipped, *runs: Run) -> Experiment:
     return Experiment(shipped.version, "en-de", "patch?text=A", parts)
 
 
-def test_every_run_type_that_reports_numbers_is_tested(runs):
+def test_tests_cover_every_run_type_that_reports_numbers(runs):
     states = {kind for kind in Run.KINDS.values() if kind.states is not Run.states}
     assert {type(run) for run in runs} == states
 
@@ -112,7 +112,7 @@ def test_verification_names_the_number_that_differs(shipped, saved, change, says
     assert differing.startswith(says)
 
 
-def test_verification_uses_and_reports_the_tolerance_of_the_file(shipped, saved):
+def test_verification_applies_and_reports_the_tolerance_stored_in_the_experiment_file(shipped, saved):
     def generous(values):
         found = values["parts"][0]["claims"]["unpatched"]
         found.update(value=found["value"] + 0.05, tolerance=0.1)

@@ -38,7 +38,7 @@ def test_imported_family_matches_hugging_face_logits_and_attention(family):
     check_parity(peer, translator.folder)
 
 
-def test_second_model_in_a_comparison_reads_the_same_tokens(family):
+def test_second_model_of_a_comparison_reads_the_tokens_of_the_first_model(family):
     """A second model with several source languages used to encode the text as if in its first one."""
     *_, translator = family
     trace = translator.trace(MANY[0])
@@ -136,7 +136,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_translations_with_imported_generation_settings_match_hugging_face(beam, tmp_path):
+def test_translations_that_use_imported_generation_settings_match_hugging_face(beam, tmp_path):
     of_beams = {"num_beams": 4, "early_stopping": True} if beam > 1 else {}
     model, tokenizer = make_family("pegasus", tmp_path, ending=0.5, **RULES, **of_beams)
     import_model(str(tmp_path), tmp_path / "model")

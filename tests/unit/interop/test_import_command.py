@@ -255,7 +255,7 @@ def test_existing_empty_folder_can_be_the_output_folder(output, peer, tmp_path, 
     refused(again, f"{output} already exists")
 
 
-def test_import_and_export_check_the_output_folder_before_the_model(tmp_path, run_main):
+def test_import_and_export_reject_a_bad_output_folder_before_reading_the_model(tmp_path, run_main):
     (tmp_path / "file").touch()
     for command in ("import", "no/such"), ("export", "--format", "huggingface", "--model", "no/such"):
         refused(run_main(main, *command, "--output", tmp_path / "file" / "x"), "x could not be written (Not a dir")

@@ -135,7 +135,7 @@ def test_every_imported_variant_matches_hugging_face(name, make_peer, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_start_symbol_that_is_an_ordinary_token_can_be_predicted(place, make_peer, marian_tokenizer, tmp_path):
+def test_ordinary_token_used_as_the_start_symbol_can_be_predicted(place, make_peer, marian_tokenizer, tmp_path):
     """The token is special at the decoder's first position, and ordinary at all others."""
     peer = make_peer(ending=1.0)
     theirs = marian_tokenizer(peer.folder)
@@ -232,7 +232,9 @@ IDLE = {
 
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
-def test_unapplied_search_settings_are_reported_once_and_all_settings_are_exported(place, peer, tmp_path, run_main):
+def test_import_reports_each_unapplied_search_setting_once_and_export_keeps_all_settings(
+    place, peer, tmp_path, run_main
+):
     assert peer.model.config.pad_token_id == 95
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     if place == "config.json":
@@ -305,7 +307,7 @@ def test_missing_output_bias_defaults_to_zero(make_peer, tmp_path):
 
 
 @pytest.mark.parametrize("alias", ["lm_head.weight", "model.encoder.embed_tokens.weight"])
-def test_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tmp_path):
+def test_shared_embedding_is_imported_under_any_of_its_tensor_names(alias, make_peer, tmp_path):
     peer = make_peer()
     weights = load_file(peer.folder / WEIGHTS)
     names = [name for name in weights if "embed_tokens" in name or "shared" in name or name == "lm_head.weight"]

@@ -158,7 +158,7 @@ def test_lone_surrogate_causes_no_error(sides):
     assert tokenizer_of(*joint(sides)).encode_source("a\ud83db")[-1].role == "end"
 
 
-def test_token_scores_come_from_the_sentencepiece_model_of_the_requested_side(sides):
+def test_source_and_target_token_scores_come_from_separate_sentencepiece_models(sides):
     tokenizer = tokenizer_of(*joint(sides))
     source, target = tokenizer.key_scores("encoder"), tokenizer.key_scores("decoder")
     assert source == tokenizer.key_scores("cross") and len(source) == len(target) == tokenizer.size

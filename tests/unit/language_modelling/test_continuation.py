@@ -29,7 +29,7 @@ def test_greedy_continuation_matches_hugging_face(huggingface, model, tokenizer)
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
-def test_continuation_score_matches_its_log_probability_in_the_whole_text(model, tokenizer, settings):
+def test_score_of_a_continuation_is_the_sum_of_its_token_log_probabilities(model, tokenizer, settings):
     found = continue_text(model, tokenizer, TEXT, settings, limit=10)
     read = [0, *ids(found.beginning), *ids(found.tokens)]
     with torch.inference_mode():

@@ -101,7 +101,7 @@ def test_slope_of_a_single_length_raises_an_error():
         slope([64, 64], [1.0, 2.0])
 
 
-def test_slope_is_fitted_only_to_the_long_texts():
+def test_slope_is_fitted_only_to_texts_of_at_least_the_given_length():
     costs = [
         Cost("full", length, length**2, length, float(length**2) if length > 100 else 9.0)
         for length in (16, 64, 128, 256, 512)

@@ -42,7 +42,7 @@ def test_perplexity_of_a_batch_matches_the_scores_of_single_texts(request, loade
     assert found.bits_per_byte == pytest.approx(-total / math.log(2) / size, rel=1e-4)
 
 
-def test_evaluation_separates_texts_too_long_for_the_model(trained):
+def test_texts_too_long_for_the_model_are_separated_before_evaluation(trained):
     assert split_by_length(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
 
 

@@ -17,7 +17,7 @@ def looking(back, length=5):
 
 
 @pytest.mark.parametrize(("name", "back"), [("previous", 1), ("induction", 4), ("duplicate", 5)])
-def test_head_with_one_behaviour_scores_one_for_it_and_zero_for_the_others(name, back):
+def test_head_with_a_single_behaviour_scores_one_for_that_behaviour_and_zero_otherwise(name, back):
     scores = scores_of(looking(back), 5)
     found = {each: getattr(scores, each)[0, 0] for each in ("previous", "induction", "duplicate")}
     assert found.pop(name) == 1
@@ -33,7 +33,7 @@ def small(**values):
     ).eval()
 
 
-def test_uniform_attention_scores_at_chance_level():
+def test_uniform_attention_gets_the_scores_expected_by_chance():
     model = small(heads=4, layers=2)
     with torch.no_grad():
         for layer in model.decoder_layers:
@@ -76,7 +76,7 @@ def test_heads_with_compressed_keys_have_no_copying_scores():
         head_scores(small(attention="compressed"))
 
 
-def test_copying_scores_in_a_text_use_its_repeated_tokens():
+def test_copying_scores_of_a_text_are_averaged_over_its_repeated_tokens():
     tokens = [0, 7, 8, 9, 7, 8]
     assert earlier_occurrences(tokens) == ((), (), (), (), (1,), (2,))
     weights = np.zeros((1, 1, 6, 6))

@@ -70,7 +70,7 @@ def test_language_model_has_only_decoder_stages(loaded, trace, found):
         assert not {"encoder", "decoder"} & set(stage.name.split())
 
 
-def test_recomputed_cell_and_row_match_the_model(loaded, trace):
+def test_recomputed_attention_cell_and_row_match_the_model(loaded, trace):
     weights = loaded.weights()
     at = LAYER, HEAD, 7, 3
     one, whole = cell(trace, weights, "decoder", *at), contributions(trace, weights, "decoder", LAYER)
@@ -96,6 +96,6 @@ def test_first_token_attends_to_all_later_tokens_without_the_mask(loaded, trace)
     assert trace_text(loaded, TEXT)[1].equals(trace), "the next run is masked as before"
 
 
-def test_text_of_a_trace_is_the_source_text_if_there_is_one(trace):
+def test_trace_text_is_the_source_text_or_else_the_target_text(trace):
     assert trace.text == trace.target_text
     assert replace(trace, source_text="x", source_tokens=trace.target_tokens).text == "x"

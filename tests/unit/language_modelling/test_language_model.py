@@ -82,7 +82,7 @@ def test_post_norm_language_model_matches_hugging_face_gpt1():
     assert_equal_to(theirs, model)
 
 
-def test_learned_positions_set_to_sinusoids_match_sinusoidal_positions():
+def test_model_with_sinusoids_as_learned_positions_matches_a_sinusoidal_model():
     waves, learned = small(positions="sinusoidal"), small()
     learned.load_state_dict(
         {**waves.state_dict(), "target_positions.table": torch.from_numpy(sinusoids(32, 16)).float()}

@@ -35,7 +35,7 @@ def trained(config, tokenizer, tmp_path):
     return tmp_path, model
 
 
-def test_model_saved_in_half_precision_is_loaded_completely(trained, config, tokenizer):
+def test_model_saved_in_half_precision_loads_with_all_its_weights_and_settings(trained, config, tokenizer):
     folder, model = trained
     loaded = load_language_model(folder, "cpu")
     assert loaded.model.config == config and loaded.tokenizer.fingerprint == tokenizer.fingerprint

@@ -54,7 +54,7 @@ def test_reading_token_by_token_matches_reading_in_one_pass(choices):
 
 
 @kinds
-def test_recorded_and_fused_passes_agree(choices):
+def test_recording_attention_gives_the_same_logits_as_the_fused_pass(choices):
     model, ids = small(**choices), tokens()
     # On a CPU, the fused kernel runs only without gradients.
     with torch.inference_mode():
@@ -123,7 +123,7 @@ def test_reading_several_tokens_per_step_matches_reading_in_one_pass(choices, cu
 
 
 @kinds
-def test_only_allowed_cells_have_attention_weight(choices):
+def test_attention_weights_are_positive_exactly_in_the_allowed_cells(choices):
     model = small(**choices)
     weights, allowed = attention_weights(model, tokens()), attention_mask(model.config, LENGTH)
     assert weights.shape[-2:] == allowed.shape
@@ -142,7 +142,7 @@ def test_local_attention_has_no_weight_outside_its_block():
     assert torch.equal(model(None, changed)[:, 4:], model(None, ids)[:, 4:])
 
 
-def test_compressed_attention_with_stride_one_and_identity_weights_is_full_attention():
+def test_compression_with_stride_one_and_identity_weights_matches_full_attention():
     full, compressed = small(), small(attention="compressed", stride=1)
     compressed.load_state_dict(full.state_dict(), strict=False)
     with torch.no_grad():
@@ -156,7 +156,7 @@ def test_compressed_attention_with_stride_one_and_identity_weights_is_full_atten
 
 
 @pytest.mark.parametrize("length", range(1, 8))
-def test_compressed_map_has_one_column_for_every_three_tokens(length):
+def test_compressed_attention_map_has_one_column_per_three_tokens(length):
     weights = attention_weights(small(attention="compressed"), tokens()[:, :length])
     columns = -(-length // 3)
     assert weights.shape == (2, 3, 2, length, columns)
@@ -191,7 +191,7 @@ def test_compressed_keys_and_values_match_the_weighted_sum_of_the_paper():
 
 
 @kinds
-def test_attention_map_lists_the_tokens_of_every_column(choices, sentencepiece_tokenizer):
+def test_each_column_of_an_attention_map_lists_its_tokens(choices, sentencepiece_tokenizer):
     model = small(sentencepiece_tokenizer.size, **choices)
     text = "The dog sleeps."
     found = map_of_text(model, sentencepiece_tokenizer, text, most=30)

@@ -210,7 +210,7 @@ def test_trace_of_a_continuation_matches_the_continuation(loaded, method):
     assert (traced.translation.tree is not None) == (method == "beam")
 
 
-def test_forced_tokens_come_first_even_beyond_the_limit(loaded):
+def test_forced_tokens_are_all_kept_even_beyond_the_length_limit(loaded):
     forced = [20, 21, 22, 23]
     traced = trace_continuation(loaded, "the", DecodingSettings(), limit=2, forced=forced, suppressed={30})
     ids = [token.id for token in traced.translation.tokens]

@@ -45,7 +45,7 @@ def importance(shipped):
     return head_importance(shipped, TEXT_READ)
 
 
-def test_lesson_finds_a_head_by_its_task(known, evidence):
+def test_lesson_can_name_a_head_by_its_task_a_word_pair_or_its_number(known, evidence):
     assert known.head("encoder", "next") == (0, 0)
     layer, head = evidence.head("encoder", "I -> dream")
     weights = evidence.view("encoder").weights
@@ -64,7 +64,7 @@ def test_masked_cell_counts_match_the_displayed_map(shipped):
     assert finding.values["masked"] == (~mask).sum() and finding.values["cells"] == mask.size
 
 
-def test_false_claim_does_not_hold(known):
+def test_false_lesson_claim_is_reported_as_false(known):
     assert not measure_claim("job", {"kind": "encoder", "job": "previous"}, known).holds
     # Every head attends to the next token, so no head exceeds the average.
     assert measure_claim("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
@@ -138,7 +138,7 @@ def test_claim_removes_heads_in_order_of_importance(evidence, importance, shippe
     assert values["most"] == shipped.trace(TEXT_READ, interventions=without_heads(order[-10:])).target_text
 
 
-def test_broken_claims_are_listed_with_their_steps(copying_translator):
+def test_lesson_claims_that_cannot_be_measured_are_listed_with_their_steps(copying_translator):
     assert broken_claims(lesson_of("one", TEXT), copying_translator) == []
     far = TEXT.replace('row = "have" }\nfigure', 'row = "cat" }\nfigure', 1)
     (broken,) = broken_claims(lesson_of("one", far), copying_translator)
@@ -156,7 +156,7 @@ def made(config, tokenizer, curve="", scale=1):
     return Evidence(Translator(Checkpoint(model, tokenizer, curve=curve), device="cpu", version="x"), "A dog.")
 
 
-def test_claims_measure_or_reject_any_learning_curve_of_finite_numbers(small_config, tokenizer):
+def test_claims_measure_any_finite_learning_curve_or_raise_a_lesson_error(small_config, tokenizer):
     """`check_curve` accepts these curves, so claims must measure them or raise a LessonError."""
 
     def learned(claim, *rows):
@@ -172,7 +172,7 @@ def test_claims_measure_or_reject_any_learning_curve_of_finite_numbers(small_con
         learned("loss_fell", (25, 9.0, 3.0), (50, 1e6, 3.0))
 
 
-def test_claims_accept_a_translation_with_an_underflowing_probability(small_config, tokenizer):
+def test_lesson_claims_accept_a_translation_whose_probability_underflows_to_zero(small_config, tokenizer):
     """Computing the ratio of two such probabilities used to divide by 0."""
     evidence = made(small_config, tokenizer, scale=9)
     values = measure_claim("future_disturbs", {}, evidence).values
@@ -224,7 +224,7 @@ def test_lessons_command_checks_lessons_and_lists_claims(run_main, tmp_path):
     assert "row_maximum\n  The largest weight in a row" in done.stdout
 
 
-def test_needed_word_and_its_cost_match_erasure(evidence, shipped):
+def test_needed_word_of_a_lesson_is_the_source_word_whose_erasure_costs_most_probability(evidence, shipped):
     """The needed word of a German word is the English word whose erasure makes the German word least likely."""
     found = compare_words(evidence.for_sentence("The animal didn't cross the street because it was too tired."))
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
@@ -241,6 +241,6 @@ def test_needed_word_and_its_cost_match_erasure(evidence, shipped):
     assert negation.needed_cost == pytest.approx(trace.log_probs[at] - hidden.log_probs[at], abs=1e-3)
 
 
-def test_claim_that_attended_and_needed_words_differ_fails_if_they_agree(evidence):
+def test_claim_that_attended_and_needed_words_differ_is_false_if_the_words_are_the_same(evidence):
     finding = measure_claim("looked_at_and_needed", {}, evidence.for_sentence("I never eat meat."))
     assert not finding.holds and finding.values["same"] == finding.values["words"] == 4

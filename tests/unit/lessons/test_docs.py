@@ -11,7 +11,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "lessons.md").read_text(encoding="u
 
 
 @pytest.mark.thorough
-def test_example_lesson_in_the_docs_is_valid_and_its_claims_hold(shipped):
+def test_example_lesson_in_the_docs_is_valid_and_makes_only_true_claims(shipped):
     (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     lesson = lesson_of("dream", example)
     assert broken_claims(lesson, shipped) == values_not_in_figures(lesson, shipped) == []

@@ -101,12 +101,12 @@ def refused_or_drawn(small_translator: Translator, what: tuple[str, dict[str, ob
         build(measured)
 
 
-def test_any_accepted_lesson_figure_can_be_drawn(small_translator):
+def test_any_lesson_figure_is_either_rejected_or_drawn(small_translator):
     few(60)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
 @pytest.mark.thorough
-def test_a_thousand_random_lesson_figures_can_be_drawn_if_accepted(small_translator):
+def test_a_thousand_random_lesson_figures_are_either_rejected_or_drawn(small_translator):
     few(1000)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
@@ -149,13 +149,13 @@ def test_invalid_figure_parameters_raise_an_error(show, parameters, message):
         ),
     ],
 )
-def test_figure_that_a_model_cannot_show_is_reported(shipped, show, parameters, message):
+def test_lesson_figure_that_the_model_cannot_show_is_reported(shipped, show, parameters, message):
     """The claims of these lessons hold; only their figures are impossible."""
     broken = broken_claims(lesson_of("one", text_of(show, parameters)), CachedRuns(shipped))
     assert len(broken) == 3 and f"step 1, figure {show}: {message}" in broken[0]
 
 
-def test_head_missing_from_the_displayed_map_is_reported(small_translator):
+def test_head_found_by_a_claim_but_missing_from_the_displayed_map_is_reported(small_translator):
     """The claim finds a head in decoder layer 3, but the displayed encoder has two layers."""
     runs = CachedRuns(small_translator)
     text = text_of("map", {"kind": "encoder", "head": "1.1"}, "head opened").replace(

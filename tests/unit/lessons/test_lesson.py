@@ -24,7 +24,7 @@ def test_parsed_lesson_has_the_steps_and_sentence_of_its_file():
     assert lesson.steps[0].sentence == "I have a dream."
 
 
-def test_quick_step_count_matches_the_parsed_lesson():
+def test_fast_step_count_of_a_lesson_file_matches_the_parsed_lesson():
     for name, path in lesson_files().items():
         assert step_count(name) == len(read_lesson(path).steps)
 
@@ -109,7 +109,7 @@ def test_unreadable_lesson_file_raises_an_error(tmp_path, name, data, message):
     assert message in str(refused.value) and name in str(refused.value)
 
 
-def test_lesson_values_are_formatted_as_requested():
+def test_values_in_lesson_texts_are_formatted_as_requested():
     values = {"share": 0.256, "count": 8000, "word": "man"}
     assert fill("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
     with pytest.raises(LessonError, match="word is text"):

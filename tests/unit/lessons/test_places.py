@@ -35,13 +35,13 @@ def first_of(translator, old: str, new: str) -> list[str]:
         ),
     ],
 )
-def test_claim_that_the_figure_does_not_show_is_reported(copying_translator, line, message):
+def test_lesson_claim_with_a_value_missing_from_its_figure_is_reported(copying_translator, line, message):
     (said,) = first_of(copying_translator, FIGURE, line)
     assert message in said
 
 
 @pytest.mark.parametrize("place", ["sum of have", "sum of {row}"])
-def test_claim_that_the_figure_shows_is_accepted(copying_translator, place):
+def test_lesson_claim_with_a_value_shown_in_its_figure_is_accepted(copying_translator, place):
     if "{" in place:
         with pytest.raises(LessonError, match="there is no value row"):
             first_of(copying_translator, FIGURE, f'{FIGURE}\ncarried_by = {{ sum = "{place}" }}')
@@ -57,7 +57,7 @@ def test_claim_that_the_figure_shows_is_accepted(copying_translator, place):
         ('before = { show = "map", kind = "encoder", head = "next" }', "before needs a map, and the step's own figure"),
     ],
 )
-def test_invalid_place_of_a_claim_raises_an_error(line, message):
+def test_invalid_location_of_a_claimed_value_in_a_figure_raises_an_error(line, message):
     with pytest.raises(LessonError, match=re.escape(message)):
         lesson_of("one", TEXT.replace(FIGURE, f"{FIGURE}\n{line}", 1))
 
@@ -87,7 +87,7 @@ def test_displayed_table_contains_the_value_of_the_claim(shipped, name, step, va
     assert counted == pytest.approx(true, abs=0.001 if value == "average" else 0)
 
 
-def test_figure_shows_the_head_that_the_claim_found(shipped):
+def test_figure_of_a_lesson_step_shows_the_head_that_its_claim_found(shipped):
     """The text used to name one head while the figure showed another."""
     measured = measured_step(shipped, read_lesson(lesson_files()["mask"]).steps[2])
     assert measured.figure["head"] == f"{measured.finding.values['layer']}.{measured.finding.values['head']}"

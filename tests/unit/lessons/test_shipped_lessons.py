@@ -16,7 +16,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_every_claim_of_a_shipped_lesson_holds(shipped, step):
+def test_every_claim_of_a_shipped_lesson_is_true_for_the_shipped_model(shipped, step):
     # The model runs are cached, because the steps of a lesson share them.
     finding = finding_of(step, CachedRuns(shipped))
     assert finding.holds, dict(finding.values)
@@ -36,5 +36,5 @@ def test_lesson_ids_are_unique():
     assert len({id_of(path) for path in SHIPPED_FOLDER.glob("*.toml")}) == len(LESSONS) >= 9
 
 
-def test_every_claim_except_sampled_is_used_in_a_shipped_lesson():
+def test_shipped_lessons_use_every_type_of_claim_except_sampled():
     assert {step.claim for lesson in LESSONS for step in lesson.steps} | {"sampled"} == set(CLAIMS)

@@ -47,7 +47,7 @@ def test_masked_softmax_matches_the_lecture_example():
     torch.testing.assert_close(weights, torch.tensor([0.880797, 0.119203]), atol=1e-6, rtol=0)
 
 
-def test_attention_scores_have_queries_as_rows():
+def test_attention_scores_have_one_row_per_query():
     query, key = torch.randn(2, 4), torch.randn(3, 4)
     scores = scaled_dot_product_attention(query, key, key).scores
     assert scores.shape == (2, 3)
@@ -129,7 +129,7 @@ def test_fused_attention_is_used_only_without_a_recorder(attention, monkeypatch)
     assert calls == [1]
 
 
-def test_separate_projections_match_parts_of_the_joint_projection(attention, cross_attention):
+def test_separate_query_and_key_value_projections_match_the_joint_projection(attention, cross_attention):
     x = torch.randn(2, 5, 12)
     attention.load_state_dict(cross_attention.state_dict())
     query, keys_and_values = attention.project(x)
@@ -137,7 +137,7 @@ def test_separate_projections_match_parts_of_the_joint_projection(attention, cro
     torch.testing.assert_close(cross_attention.project_keys_and_values(x).joined, keys_and_values.joined)
 
 
-def test_recorder_stores_details_only_on_request(attention):
+def test_recorder_stores_only_weights_unless_details_are_requested(attention):
     x = torch.randn(1, 4, 12)
     plain, detailed = Recorder(details=False), Recorder(details=True)
     for record in (plain, detailed):

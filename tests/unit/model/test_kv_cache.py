@@ -23,7 +23,7 @@ def test_appending_to_the_cache_keeps_positions_in_order(attention):
 
 
 @torch.inference_mode()
-def test_continuations_of_the_same_cache_do_not_affect_each_other(attention):
+def test_two_continuations_of_one_cache_do_not_affect_each_other(attention):
     """Appending to a cache writes in place, but must not change another cache that shares its memory."""
     x = torch.randn(2, BLOCK + 6, 12)
     one, other = torch.randn(2, 2, 1, 12)

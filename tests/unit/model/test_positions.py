@@ -21,7 +21,7 @@ def test_sinusoidal_positions_extend_beyond_the_stored_table(kind):
     assert list(module.state_dict()) == []
 
 
-def test_learned_positions_are_added_and_reject_longer_texts():
+def test_learned_positions_are_added_to_the_input_and_limit_the_text_length():
     module = PositionalEncoding(config("learned"))
     torch.nn.init.normal_(module.table)
     x = torch.randn(2, 4, 8)
@@ -35,7 +35,7 @@ def test_model_without_positions_adds_nothing_to_the_input():
     assert torch.equal(PositionalEncoding(config("none"))(x), x)
 
 
-def test_linear_biases_are_added_to_the_scores_of_the_last_positions():
+def test_linear_biases_of_the_last_queries_are_added_to_the_attention_scores():
     relative = PositionalEncoding(config("alibi")).relative(3)
     scores = torch.randn(2, 2, 3, 5)
     expected = torch.from_numpy(biases(2, 5)).float()[:, 2:]

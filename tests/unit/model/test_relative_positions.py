@@ -17,7 +17,7 @@ def kind(request):
 
 @torch.inference_mode()
 @pytest.mark.parametrize("attention", ["full", "local"])
-def test_reading_token_by_token_matches_reading_in_one_pass(kind, attention):
+def test_reading_token_by_token_with_relative_positions_matches_a_single_pass(kind, attention):
     """The text is longer than `max_positions`, which does not limit relative positions."""
     model = build(decoder_only(20, layers=2, **SIZES, positions=kind, attention=attention, block=4)).eval()
     ids = torch.randint(4, 20, (2, 13))
@@ -51,6 +51,6 @@ def test_word_order_affects_the_output_only_with_positions(kind):
     assert (model.encode(ids[:, order], None) - model.encode(ids, None)[:, order]).abs().max() > 1e-3
 
 
-def test_compressed_keys_reject_relative_positions(kind):
+def test_compressed_attention_rejects_relative_positions(kind):
     with pytest.raises(ValueError, match=f"positions='{kind}'"):
         decoder_only(20, layers=2, **SIZES, positions=kind, attention="compressed")

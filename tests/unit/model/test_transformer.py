@@ -78,7 +78,7 @@ def test_tied_embeddings_share_one_matrix(tied, shared):
     assert sum(same) == shared
 
 
-def test_encoder_only_model_matches_the_encoder_of_an_encoder_decoder(model, pair):
+def test_encoder_only_model_has_the_same_output_as_the_encoder_of_a_full_model(model, pair):
     config = dataclasses.replace(model.config, decoder_layers=0, target_vocabulary=0, tied_embeddings="none")
     alone = Transformer(config).eval()
     alone.load_state_dict({name: value for name, value in model.state_dict().items() if name in alone.state_dict()})
@@ -154,7 +154,7 @@ def test_reading_token_by_token_matches_reading_all_tokens_together(model, pair)
     torch.testing.assert_close(torch.cat(parts, dim=1), model.decode(target, memory, real), atol=1e-5, rtol=1e-5)
 
 
-def test_reordered_cache_rows_continue_their_own_sentences(model, pair):
+def test_each_reordered_cache_row_continues_its_own_sentence(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     _, cache = model.decode_step(target[:, :2], model.start_cache(model.encode(source, real), real))
@@ -181,7 +181,7 @@ def test_later_tokens_change_earlier_logits_without_the_decoder_mask(model, pair
     assert torch.equal(model.decode(target, memory, real), masked), "the next run has its mask again"
 
 
-def test_shuffled_tokens_give_shuffled_output_without_positions(model, pair):
+def test_without_positions_shuffling_the_tokens_only_shuffles_the_output(model, pair):
     source, _ = pair
     real = torch.ones_like(source, dtype=torch.bool)
     order = torch.tensor([3, 0, 5, 1, 4, 2])
@@ -193,7 +193,7 @@ def test_shuffled_tokens_give_shuffled_output_without_positions(model, pair):
     assert torch.equal(model.encode(source, real), normal), "the next run has its positions again"
 
 
-def test_cached_steps_keep_the_interventions_of_their_run(model, pair):
+def test_cached_decoding_steps_apply_the_interventions_of_the_whole_run(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     edits = edited(model, positions=False)

@@ -32,7 +32,7 @@ def test_layers_and_heads_count_from_one_in_the_url():
     assert AttentionParams(layer=0, head=0).to_address() == {"layer": "1", "head": "1"}, "the first head was chosen"
 
 
-def test_url_without_a_head_leaves_the_choice_to_the_page():
+def test_page_chooses_the_head_if_the_url_names_no_head():
     assert not FIRST.chosen and FIRST.within(6, 8) == FIRST
     assert FIRST.or_at(3, 4) == replace(FIRST, layer=3, head=4) == OTHER_HEAD and OTHER_HEAD.unchosen() == FIRST
     half = AttentionParams.from_address({"layer": "3"})

@@ -67,7 +67,7 @@ def test_rows_with_most_weight_on_the_end_symbol_keep_four_decimal_places(trace,
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("special", [False, True])
-def test_browser_arrangement_matches_the_python_view(trace, kind, words, special):
+def test_browser_merges_and_hides_tokens_like_the_python_view(trace, kind, words, special):
     """Sums and averages weights as the browser does."""
     header, _ = unpacked(payload(trace, kind, {}))
     arrangement = header["arrangements"][("words" if words else "tokens") + ("" if special else "-hidden")]
@@ -95,7 +95,7 @@ def test_payload_of_64_tokens_stays_within_the_size_limit(small_translator):
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize("words", [False, True])
-def test_overview_payload_contains_only_the_chosen_arrangement(small_translator, trace, words, hide):
+def test_overview_payload_contains_only_the_displayed_tokens_or_words(small_translator, trace, words, hide):
     metrics = head_metrics(trace, "cross", small_translator.tokenizer.scores)
     choice = AttentionParams(layer=0, head=0, words=words, hide=hide)
     whole, small = (unpacked(browser_payload(trace, metrics, vars(choice), glance=glance)) for glance in (False, True))

@@ -156,7 +156,7 @@ def test_repeated_words_are_numbered_in_labels_table_and_conclusion(shipped, boo
     assert r"without **the \(2\)**, the log-probability" in concluded
 
 
-def test_alternative_token_is_compared_with_the_first_token_of_the_word(shipped, books):
+def test_alternative_token_is_compared_only_with_the_first_token_of_the_word(shipped, books):
     """An alternative candidate replaces a single token, so only the first token of the word is explained."""
     second = [number for number, token in enumerate(books.predicted_tokens) if token.text == "▁dem"][1]
     other = next(iter(candidates(books, shipped.tokenizer.symbols, (second,))))
@@ -185,25 +185,25 @@ def test_attribution_shows_punctuation_in_its_own_column(trace):
     assert word_groups(trace, words=False) == tuple((at,) for at in range(len(trace.predicted_tokens)))
 
 
-def test_attribution_of_a_token_has_columns_only_for_tokens_read_before_it(shipped, trace):
+def test_attribution_of_a_token_covers_only_tokens_read_before_it(shipped, trace):
     comma = question_of(trace, shipped.tokenizer, MatteredParams(explained="7"), (0,), LANGUAGES)
     assert comma.name == "," and comma.prefix_labels[-1] == "nicht"
 
 
-def test_attribution_of_the_whole_translation_covers_all_its_positions(shipped, trace):
+def test_attribution_of_the_whole_translation_covers_every_target_position(shipped, trace):
     whole = question_of(trace, shipped.tokenizer, MatteredParams(explained=WHOLE, against=5), (0,), LANGUAGES)
     assert whole.target.positions == tuple(range(len(trace.predicted_tokens))) and whole.target.against is None
     assert whole.explained == "the whole translation"
 
 
 @pytest.mark.parametrize("explained", ["", "999"])
-def test_page_explains_a_default_word_if_the_requested_word_does_not_exist(shipped, trace, explained):
+def test_default_word_is_explained_if_the_url_names_a_nonexistent_word(shipped, trace, explained):
     params = MatteredParams(explained=explained)
     assert explained_group(trace, params) is None
     assert question_of(trace, shipped.tokenizer, params, (3,), LANGUAGES).target == Target((3,))
 
 
-def test_only_candidates_of_the_same_step_can_be_compared(shipped, trace):
+def test_word_can_be_compared_only_with_candidates_of_its_decoding_step(shipped, trace):
     others = candidates(trace, shipped.tokenizer.symbols, (8,))
     taken = trace.predicted_tokens[8].id
     assert taken not in others and PAD not in others and len(others) >= 8
@@ -249,7 +249,7 @@ def test_attribution_chart_scales_every_row_independently():
     assert list(nothing.scaled) == [0] * 5
 
 
-def test_attribution_method_without_a_result_is_labelled_as_such():
+def test_attribution_method_without_a_result_is_labelled_with_the_reason():
     hidden = strip_table(QUESTION, [made("erasure", [1, 2, 3], [1, np.nan])])
     assert hidden.shown.iloc[-1] == NOT_HIDEABLE and np.isnan(hidden.score.iloc[-1])
     undecided = strip_table(QUESTION, [made("alti", [np.nan] * 3, [np.nan] * 2)])
@@ -266,7 +266,7 @@ def test_attribution_chart_passes_words_as_data_not_as_code(asked, found):
     assert "alert" not in json.dumps(spec)
 
 
-def test_attribution_chart_separates_source_and_prefix(asked, found):
+def test_attribution_chart_has_a_line_between_source_and_prefix(asked, found):
     spec = strip_chart(asked, found, strip_table(asked, found)).to_dict()
     (line,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
     assert spec["datasets"][line["data"]["name"]] == [{"column": len(asked.source) + 1}]
@@ -296,7 +296,7 @@ def test_displayed_sums_match_the_attribution_scores(found):
     assert total == pytest.approx(shown.loc[title("frozen_gradient"), "total"], abs=1e-4)
 
 
-def test_bar_chart_of_an_exact_method_shows_all_its_terms(found):
+def test_bar_chart_of_an_exact_method_includes_biases_and_the_sum(found):
     exact = next(each for each in found if each.method == "frozen_gradient")
     table = part_table(exact, LANGUAGES)
     assert "biases" in set(table.part) and table.score.sum() == pytest.approx(exact.total[0], abs=1e-4)
@@ -313,7 +313,7 @@ def test_conclusion_counts_the_methods_that_agree():
     assert describe_first_words(QUESTION, [made("alti", [np.nan] * 3, [0, 0])]) == "No method has an answer here."
 
 
-def test_caption_states_words_that_lower_and_words_that_raise_the_probability():
+def test_caption_states_which_hidden_words_lower_or_raise_the_probability():
     sentence = describe_hiding(QUESTION, [made("erasure", [0.5, -0.25, 0], [0, 0])])
     assert "without **a**, the log-probability falls by 0.50 nats" in sentence
     assert r"without **\*b\***, it even rises by 0.25" in sentence
@@ -386,7 +386,7 @@ def test_recorded_agreement_of_methods_is_tabulated_and_described():
     assert square_chart(methods, numbers, []).to_dict()
 
 
-def test_conclusion_states_the_largest_effect_or_that_no_word_matters_alone():
+def test_conclusion_names_the_word_with_the_largest_effect_or_states_that_there_is_none():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
     sentence = describe_conclusions(QUESTION, agreement(each, QUESTION.ranked), each)
     assert "without **a**, the log-probability of **x** is 2.00 nats lower" in sentence

@@ -33,7 +33,7 @@ def test_every_gradient_stage_has_a_section_a_sentence_and_axis_labels(listed, s
 
 
 @ONE_SHAPE
-def test_logit_gradient_shows_the_columns_of_the_correct_tokens(listed, shaped_translator, shaped_trace):
+def test_logit_gradient_table_includes_the_columns_of_the_correct_tokens(listed, shaped_translator, shaped_trace):
     shown = gradient_matrix(listed[0], shaped_trace, shaped_translator.tokenizer, LANGUAGES)
     assert {token.id for token in shaped_trace.predicted_tokens} <= set(shown.chosen.tolist())
     assert shown.place(0, 0) == np.unravel_index(np.abs(shown.values).argmax(), shown.values.shape)
@@ -54,7 +54,7 @@ def test_table_of_a_long_sum_lists_only_its_largest_terms(shaped_translator, sha
 
 
 @pytest.mark.parametrize("place", [(0, 0), (5, 100), (39, 255)])
-def test_displayed_window_contains_the_number_and_stays_inside_the_tensor(place):
+def test_displayed_part_of_a_gradient_contains_the_chosen_number(place):
     top, left = _window_start(place, (40, 256))
     assert top <= place[0] < top + WINDOW[0] <= 40 and left <= place[1] < left + WINDOW[1] <= 256
     assert _window_start((0, 3), (1, 4)) == (0, 0)

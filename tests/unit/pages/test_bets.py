@@ -22,7 +22,7 @@ def reading(shipped):
     return Reading(CachedRuns(shipped), trace, trace)
 
 
-def test_attention_bet_uses_the_mean_of_all_heads(reading):
+def test_answer_to_the_attention_bet_uses_the_mean_of_all_heads(reading):
     bet = looks_most(reading, "cross")
     found = bet.settle()
     row = next(
@@ -39,12 +39,12 @@ def test_attention_bet_uses_the_mean_of_all_heads(reading):
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_encoder_and_decoder_attention_have_a_bet(reading, kind):
+def test_bet_is_offered_for_encoder_and_decoder_attention(reading, kind):
     bet = looks_most(reading, kind)
     assert bet is not None and sum(bet.settle().shares) == pytest.approx(1, abs=1e-3)
 
 
-def test_token_bet_uses_model_probabilities_and_hides_the_answer(reading):
+def test_bet_on_the_next_token_uses_model_probabilities_and_hides_the_answer(reading):
     bet = next_token(reading)
     trace, found = reading.trace, bet.settle()
     step = int(trace.entropy.argmax())
@@ -57,7 +57,7 @@ def test_token_bet_uses_model_probabilities_and_hides_the_answer(reading):
     assert f"After “{before}”" in bet.question or not before
 
 
-def test_answer_to_the_head_bet_is_the_head_with_the_least_effect(reading, shipped):
+def test_answer_to_the_bet_on_a_head_is_the_head_with_the_least_effect(reading, shipped):
     bet = spare_head(reading)
     heads, found = certain_heads(reading.trace), bet.settle()
     assert len(set(heads)) == len(bet.choices) == 4
@@ -66,7 +66,7 @@ def test_answer_to_the_head_bet_is_the_head_with_the_least_effect(reading, shipp
     assert found.question.answer == int(np.argmin(changes)) and found.reason.count("without") == 2
 
 
-def test_answer_to_the_word_bet_is_measured_by_erasure(reading, shipped):
+def test_answer_to_the_bet_on_a_word_is_measured_by_erasure(reading, shipped):
     bet = missing_word(reading)
     measured = shipped.attribute(reading.trace, "erasure", [whole_sentence(reading.trace)], words=True).source[0]
     found = bet.settle()
@@ -76,13 +76,13 @@ def test_answer_to_the_word_bet_is_measured_by_erasure(reading, shipped):
     assert missing_word(Reading(reading.runs, one, one)) is None
 
 
-def test_word_to_force_is_one_that_the_translation_lacks(shipped):
+def test_word_that_the_user_is_asked_to_force_is_missing_from_the_translation(shipped):
     trace = shipped.trace(EXAMPLES[0])
     word = make_it_say(Reading(CachedRuns(shipped), trace, trace))
     assert word == "Die" and word not in trace.target_text
 
 
-def test_attempt_to_force_a_word_is_judged_by_the_new_translation():
+def test_forcing_a_word_is_judged_by_the_resulting_translation():
     assert word_to_write("Das Tier, weil es müde war.", "Die Straße, weil sie müde war.") == "sie"
     assert word_to_write("Das Tier.", "Das Tier.") is None
     before = "weil es müde war."
@@ -90,7 +90,7 @@ def test_attempt_to_force_a_word_is_judged_by_the_new_translation():
         assert attempt("sie", before, now).mark == mark
 
 
-def test_vote_offers_the_best_choices_in_their_original_order():
+def test_vote_offers_only_the_best_choices_in_their_original_order():
     choices = tuple("abcdefghij")
     worth = (0.0, 9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0)
     found = answer_of_worth(choices, worth, "", worth).for_vote()

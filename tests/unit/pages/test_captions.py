@@ -56,7 +56,7 @@ def test_caption_names_the_strongest_link_of_the_map(small_translator, kind):
     assert np.isclose(trace.attention(kind)[1, 1], weight, atol=0.00501).any()
 
 
-def test_caption_states_how_displayed_weights_were_changed(small_translator):
+def test_caption_states_whether_weights_are_summed_rescaled_or_masked(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     assert "hidden" not in describe_axes(view_of(trace, "encoder"), LANGUAGES)
     reported = describe_axes(view_of(trace, "encoder", words=True, special=False), LANGUAGES)
@@ -85,7 +85,7 @@ def test_caption_names_the_most_focused_head(small_translator, kind):
     assert confidence[layer - 1, head - 1] == confidence.max() and f"{confidence.max():.0%}" in reported
 
 
-def test_caption_names_no_most_focused_head_without_a_measured_confidence():
+def test_caption_names_no_most_focused_head_if_confidence_was_not_measured():
     nothing = HeadMetrics("decoder", {"confidence": np.full((2, 3), np.nan)}, {"confidence": 0})
     assert describe_most_focused_head(nothing) == []
 
@@ -175,7 +175,7 @@ def test_captions_of_thousands_of_maps_do_not_contradict_each_other(found, words
     check_captions(found, words, hide)
 
 
-def test_caption_names_the_exceptions_of_an_unusual_alignment_head():
+def test_caption_names_rows_in_which_an_alignment_head_differs_from_the_other_heads():
     maps = np.array([[np.eye(7)[list(map(int, each))] for each in ("0123456", "0123456", "0213456", "6" * 7)]])
     trace = made_up_trace(list("abcdef"), list("wxyzuv"), cross=maps)
     assert (
@@ -187,13 +187,13 @@ def test_caption_names_the_exceptions_of_an_unusual_alignment_head():
     assert said.startswith("This is layer 1, head 1, the alignment head that agrees best with all alignment heads")
 
 
-def test_caption_names_the_exceptions_of_a_previous_word_head():
+def test_caption_names_rows_in_which_a_previous_word_head_attends_elsewhere():
     words = ["a", "b", "c", "d", "e", "f"]
     trace = made_up_trace(words, words, encoder=np.eye(7)[[0, 0, 1, 2, 1, 4, 5]])
     assert "One exception: **e** looks at **b**; the previous word is **d**." in described(trace, "encoder", words=True)
 
 
-def test_caption_says_so_if_an_alignment_head_is_one_step_late():
+def test_caption_states_that_an_alignment_head_is_one_step_late():
     early = np.eye(5)[[[0, 1, 2, 3, 4]] * 3]
     trace = made_up_trace(
         ["a", "b", "c", "d"], ["w", "x", "y", "z"], cross=np.concatenate([early, np.eye(5)[[[4, 0, 1, 2, 3]]]])[None]

@@ -68,7 +68,7 @@ def test_pinned_head_is_clamped_to_the_layers_and_heads_of_the_model():
     assert Pin("cross", 40, 2, True, "x").within(6, 8) == Pin("cross", 5, 2, True, "x")
 
 
-def test_dendrogram_branches_have_the_coordinates_of_their_merges():
+def test_dendrogram_lines_match_the_heights_of_their_merges():
     """Leaves 0 and 1 merge at height 1, and leaf 2 joins them at height 3. A line goes from (x, y) to (x2, y2)."""
     linkage = np.array([[0, 1, 1.0, 2], [2, 3, 3.0, 3]])
     lines = {tuple(line) for line in branches(linkage).to_numpy().tolist()}
@@ -177,7 +177,7 @@ def test_head_table_shows_importance_over_many_sentences_with_its_interval(small
     assert "averaged over 2 other sentences" in describe_importance(worth)
 
 
-def test_missing_recordings_and_those_of_another_model_are_not_shown(tmp_path):
+def test_recording_that_is_missing_or_belongs_to_another_model_is_not_shown(tmp_path):
     path = tmp_path / "importance.json"
     assert replace(IMPORTANCE, path=path).of_model("x") is None
     model = ImportanceStatistics.from_json(IMPORTANCE.path.read_text(encoding="utf-8")).model
@@ -196,7 +196,7 @@ def test_shipped_recordings_belong_to_the_shipped_model(shipped):
     assert {point.order for point in removal.points} >= {"measured", "gradient", "random 0"}
 
 
-def test_metric_without_a_recording_is_shown_for_the_current_sentence(small_translator):
+def test_metric_missing_from_the_recording_is_shown_for_the_current_sentence(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
     older = {

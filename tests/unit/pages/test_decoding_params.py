@@ -33,14 +33,14 @@ def test_decoding_steps_count_from_one_in_the_url():
     assert DecodingParams.from_address({"step": "1"}) == FIRST == DecodingParams.from_address({"step": "0"})
 
 
-def test_integer_from_the_browser_is_accepted_for_a_float():
+def test_integer_from_the_browser_is_accepted_as_a_decimal_number():
     expected = DecodingParams(temperature=2.0, length_penalty=0.0)
     assert DecodingParams.from_browser({"temperature": 2, "length_penalty": 0}) == expected
     other = DecodingParams(length_penalty=1.0)
     assert DecodingParams.from_address(other.to_address()) == other
 
 
-def test_impossible_forced_tokens_are_dropped():
+def test_invalid_forced_tokens_are_dropped():
     assert DecodingParams(forced=(7, 9)).within(8).forced == ()
     assert DecodingParams(forced=(7, PAD)).within(8).forced == DecodingParams(forced=(START,)).within(8).forced == ()
     assert DecodingParams(forced=(7, END, 6, PAD)).within(8).forced == (7, END), "nothing stands behind the end"
@@ -55,7 +55,7 @@ def test_settings_of_unused_decoding_methods_are_ignored():
     assert sample.settings == DecodingSettings("sample", seed=3, temperature=0.7)
 
 
-def test_new_sentence_keeps_the_decoding_method_but_not_the_tokens():
+def test_new_sentence_keeps_the_decoding_settings_but_not_the_forced_tokens():
     start = OTHER.for_another_sentence()
     assert (start.forced, start.suppressed, start.step, start.node) == ((), (), 0, 0) and start.free
     assert start.settings == OTHER.settings and start.show == OTHER.show

@@ -72,7 +72,7 @@ def test_alternative_translations_state_where_they_diverge(shipped):
     assert [step["forced"] for step in header["steps"]][:5] == [True] * 4 + [False]
 
 
-def test_forced_byte_token_is_shown_as_its_completed_character(shipped):
+def test_forced_byte_token_is_displayed_as_the_whole_character(shipped):
     byte = shipped.tokenizer.texts.index("<0xF0>")
     traced = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=[byte])
     header, _ = reported(shipped, traced, DecodingParams(forced=(byte,)))
@@ -121,7 +121,7 @@ def test_typed_word_becomes_forced_tokens(shipped):
     assert END not in continued({"text": "</s>"}).forced
 
 
-def test_page_reports_a_translation_that_is_tokenized_differently_from_its_text(shipped):
+def test_page_reports_a_translation_whose_text_is_tokenized_differently(shipped):
     tokenizer = shipped.tokenizer
     own = shipped.trace_decoding(TEXT, DecodingSettings())
     assert origin(decoded_text(own), DecodingParams(), tokenizer) == "greedy decoding"

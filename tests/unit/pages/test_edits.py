@@ -135,7 +135,7 @@ def test_edit_of_a_word_applies_to_all_its_tokens(small_translator, trace):
     assert np.array_equal(np.delete(after.cross[1], 2, axis=0), np.delete(trace.cross[1], 2, axis=0))
 
 
-def test_uniform_row_covers_all_visible_tokens(small_translator, trace):
+def test_row_edited_to_uniform_attention_covers_all_visible_tokens(small_translator, trace):
     resolved = resolve(params("decoder.all.all.4~even", hidden_target=(1,)), trace)
     after = reread(small_translator, trace, resolved.interventions)
     expected = np.broadcast_to([1 / 3, 0, 1 / 3, 1 / 3], (3, 4, 4))
@@ -143,7 +143,7 @@ def test_uniform_row_covers_all_visible_tokens(small_translator, trace):
     assert not after.decoder[:, :, 3, 4:].any()
 
 
-def test_later_edit_of_a_row_replaces_an_earlier_one(trace):
+def test_later_edit_replaces_an_earlier_edit_of_the_same_row(trace):
     resolved = resolve(params("cross.all.all.1~1x100_cross.2.3.1~2x100"), trace)
     rows = dict(resolved.interventions.given_rows())
     assert rows["cross", 1, 2, 0] == ((1, 1.0),) and rows["cross", 1, 1, 0] == ((0, 1.0),) and len(rows) == 3 * 4
@@ -223,7 +223,7 @@ def test_removed_and_added_words_of_a_translation_are_marked():
     assert merged_words("a", "a") == "a" and merged_words("", "") == ""
 
 
-def test_comparison_of_kept_and_lost_words_ignores_punctuation():
+def test_punctuation_is_ignored_when_kept_and_lost_words_are_counted():
     assert count_kept_words("nicht, weil es zu müde war.", "nicht, weil zu schwer war") == (4, ["es", "müde"])
     assert count_kept_words("a b", "a b.") == (2, []) and count_kept_words("", "a") == (0, [])
     assert "*b*" not in merged_words("*a*", "*b*").replace("**", "")

@@ -16,7 +16,7 @@ ASSETS = ROOT / "assets"
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 
 
-def test_every_chart_is_shown_by_the_function_that_adds_a_save_menu():
+def test_every_chart_is_drawn_by_the_function_that_adds_a_save_menu():
     for path in (ROOT / "pages").rglob("*.py"):
         if path.name != "save_as.py":
             drawn = re.findall(r"\.(?:altair|plotly|vega_lite|line|bar|scatter|area)_chart\(", path.read_text("utf-8"))
@@ -33,7 +33,7 @@ def test_light_theme_of_the_scripts_matches_the_app():
     }
 
 
-def test_every_dark_theme_colour_has_a_light_theme_counterpart():
+def test_every_dark_theme_colour_maps_to_one_light_theme_colour():
     pairs = colours()
     assert len(dict(pairs)) == len(pairs), "one dark colour would be two light ones"
     assert all(re.fullmatch("#[0-9a-f]{6}", colour) for pair in pairs for colour in pair)

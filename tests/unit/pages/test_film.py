@@ -76,7 +76,7 @@ def test_mask_frame_of_the_film_hides_later_tokens(film):
     assert f"{len(trace.target_tokens) - 1 - step} of {len(trace.target_tokens)} tokens" in frames["mask"]["says"]
 
 
-def test_film_labels_embedding_norms_and_shows_negative_similarity(small_translator):
+def test_film_labels_a_normalised_embedding_and_shows_negative_similarity(small_translator):
     trace, weights = small_translator.trace("The old man reads a book.", details=True), small_translator.weights()
     stream = trace.residual_stream("encoder").copy()
     stream[-1] = -stream[0]
@@ -90,7 +90,7 @@ def test_film_labels_embedding_norms_and_shows_negative_similarity(small_transla
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_link_of_a_film_frame_opens_a_page_with_the_same_settings(film, name):
+def test_link_of_a_film_frame_names_an_existing_page_and_valid_settings(film, name):
     _, page, changed = film[1][name]["link"]
     assert page in PAGES
     assert changed.keys() <= {cls.PREFIX + each.name for cls in Params.registered() for each in fields(cls)}
@@ -107,7 +107,7 @@ def test_link_of_a_film_frame_opens_a_page_with_the_same_settings(film, name):
         assert state.of(DecodingParams).step == int(changed["step"]) - 1
 
 
-def test_film_of_a_long_sentence_shows_the_tokens_that_fit(small_translator):
+def test_film_of_a_long_sentence_shows_only_the_tokens_that_fit(small_translator):
     _, frames = frames_of(small_translator, "The old man reads a book and the old man reads a book.", 2)
     for name in ("tokens", "weights", "cross", "mask", "again"):
         assert len(frames[name]["lines"][-1]["cells"]) == TOKENS

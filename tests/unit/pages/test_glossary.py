@@ -31,7 +31,7 @@ def test_glossary_explanations_are_short_and_without_markup(term):
     assert not re.search(r"[`*_$<>\[\]]", term.text)
 
 
-def test_glossary_explanations_apply_to_every_model():
+def test_glossary_mentions_no_properties_of_a_single_model():
     """An imported model may have other languages and another vocabulary size."""
     for term in TERMS:
         assert not re.search(r"\b(English|German)\b|\d,\d{3}|this (one|model)", term.text), term.name
@@ -43,7 +43,7 @@ def test_glossary_gives_the_name_of_every_trace_array_in_other_libraries():
     assert [array.name for array in glossary().arrays] == described
 
 
-def test_tooltip_names_its_terms_only_if_it_explains_several():
+def test_tooltip_shows_term_names_only_if_it_explains_several_terms():
     assert explain("token") == explain("subword")
     both = explain("nats", "token").split("\n\n")
     assert both == [f"**Nats:** {explain('nats')}", f"**Token:** {explain('token')}"]

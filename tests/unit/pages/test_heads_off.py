@@ -79,7 +79,7 @@ def test_invalid_head_list_in_a_url_switches_no_head_off(value):
 
 
 @pytest.mark.parametrize("value", ["7", "65"])
-def test_too_few_or_too_many_draws_fall_back_to_the_default(value):
+def test_number_of_draws_out_of_range_falls_back_to_the_default(value):
     assert OffParams.from_address({"off_mode": "resample", "off_draws": value}).draws == DEFAULT_DRAWS
 
 
@@ -196,7 +196,7 @@ def test_caption_names_the_most_important_head(small_translator):
     ]
 
 
-def test_quoted_translation_gets_no_second_full_stop(shipped):
+def test_quoted_translation_is_not_followed_by_a_second_full_stop(shipped):
     off = Interventions({("cross", 4, 5): 0.0})
     written = describe_translation(
         effect_of(shipped, "The animal didn't cross the street because it was too tired.", off)
@@ -207,7 +207,7 @@ def test_quoted_translation_gets_no_second_full_stop(shipped):
 HEADS = (("encoder", 0, 0), ("cross", 0, 1), ("decoder", 1, 0))
 
 
-def test_removable_heads_are_counted_up_to_the_first_low_score():
+def test_heads_count_as_removable_up_to_the_first_score_below_the_limit():
     assert removable_steps([1.0, 2.0, 0.9, 3.0], 1.0) == 1
     assert removable_steps([1.0, 1.0, 1.0], 1.0) == 2 and removable_steps([1.0], 1.0) == 0
 
@@ -235,7 +235,7 @@ def test_caption_and_chart_match_the_removal_curves():
     assert {row["order"] for row in lines} == {MEASURED, GRADIENT}
 
 
-def test_recorded_removal_scores_are_described_and_survive_saving():
+def test_recorded_scores_after_removing_heads_are_described_and_survive_saving():
     scores = {
         "measured": (30.0, 28.0, 27.0, 1.0),
         "gradient": (30.0, 27.0, 26.9, 1.0),

@@ -19,7 +19,7 @@ GREY = [139, 147, 163]
 UNTRUSTED = ["<b>x</b>", "&amp; a label that goes on and on and on", "$x^2$"]
 
 
-def test_heatmap_has_its_first_row_on_top_and_marks_masked_cells():
+def test_heatmap_shows_its_first_row_on_top_and_marks_masked_cells():
     figure = heatmap(VALUES, titles=("row", "column"), name="value", columns=UNTRUSTED)
     trace, masked = figure.data
     assert figure.layout.yaxis.range == (1.5, -0.5) and figure.layout.xaxis.range == (0.5, 3.5)
@@ -54,7 +54,7 @@ def test_displayed_table_replaces_bidi_control_characters_but_keeps_its_data():
 
 
 @pytest.mark.parametrize(("colours", "least", "most"), [(SIGNED, -4, 4), (POSITIVE, 0, 4), (SHARE, 0, 1)])
-def test_limits_of_a_colour_scale_follow_from_its_kind_and_the_largest_number(colours, least, most):
+def test_limits_of_a_colour_scale_depend_on_its_type_and_the_largest_number(colours, least, most):
     trace = heatmap(np.abs(VALUES[:, ::2]), titles=("r", "c"), name="v", colours=colours).data[0]
     assert (trace.zmin, trace.zmax) == (least, most)
     np.testing.assert_array_equal(trace.z, np.abs(VALUES[:, ::2]))
@@ -87,7 +87,7 @@ def test_heatmap_table_has_the_numbers_of_the_heatmap():
 
 @pytest.mark.parametrize(("size", "renderer"), [(10, "svg"), (60, "canvas")])
 @pytest.mark.parametrize("picked", [None, (1, 2)])
-def test_matrix_drawn_on_a_canvas_does_not_use_the_current_text_colour(size, renderer, picked):
+def test_matrix_drawn_on_a_canvas_has_an_explicit_text_colour(size, renderer, picked):
     import altair as alt
 
     labels = [f"token {number}" for number in range(size)]

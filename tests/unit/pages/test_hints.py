@@ -102,7 +102,7 @@ def test_hint_names_characters_without_a_token(shipped, text, named):
     assert f"no token for {named}. " in warning
 
 
-def test_characters_kept_in_the_translation_get_no_hint(shipped):
+def test_characters_copied_into_the_translation_cause_no_hint(shipped):
     tokens = shipped.tokenizer.encode_source("I see 🙂.")
     assert unknown_characters("I see 🙂.", tokens, "Ich sehe 🙂.") == []
     assert not [text for text in SENTENCES if unknown_characters(text, shipped.tokenizer.encode_source(text), "")]
@@ -121,7 +121,7 @@ def test_hints_about_mistranslated_examples_match_the_shipped_model(shipped):
         assert "weil es " in shipped.translate(text).text, text
 
 
-def test_stated_word_limit_matches_ordinary_english(shipped):
+def test_stated_limit_of_about_100_words_matches_ordinary_english(shipped):
     tokens = sum(len(shipped.tokenizer.encode_ids(text, end=False)) for text in SENTENCES)
     words = sum(len(text.split()) for text in SENTENCES)
     assert round(MAX_TOKENS * words / tokens, -2) == 100

@@ -14,7 +14,7 @@ from transformer.values.trace import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_html_export_contains_attention_kinds_missing_from_the_page(small_translator, kind):
+def test_html_export_contains_the_attention_kinds_that_the_page_does_not_show(small_translator, kind):
     trace, vocabulary = small_translator.trace("</script><b>x</b>"), small_translator.tokenizer
     data = export_parts(trace, kind, lambda other: head_metrics(trace, other, vocabulary.scores))
     head, body = unframe(data)

@@ -111,7 +111,7 @@ def test_model_runs_of_several_users_never_overlap(model, watch, monkeypatch):
     assert watch.most == 1
 
 
-def test_failed_model_run_does_not_block_the_next_one(model):
+def test_failed_model_run_does_not_block_the_next_run(model):
     runs = CachedRuns(model)
     for run in asked(" "):
         with pytest.raises(TextError):

@@ -170,7 +170,7 @@ def test_displayed_norm_and_residual_stream_match_the_trace(shaped_translator, s
 
 
 @pytest.mark.parametrize("place", ["pre", "post"])
-def test_residual_diagram_shows_the_norm_where_the_model_has_it(place):
+def test_residual_diagram_shows_the_norm_before_or_after_the_sublayer_as_in_the_model(place):
     words = [row["word"] for table in diagram(place).to_dict()["datasets"].values() for row in table if "word" in row]
     assert {"x", "LayerNorm", "sub-layer", "+", "residual connection"} <= set(words)
     assert (words.index("LayerNorm") < words.index("sub-layer")) == (place == "pre")

@@ -13,5 +13,5 @@ def test_shipped_model_card_states_the_number_of_training_texts():
 @pytest.mark.parametrize(
     "card", ["", "1 different texts", "1" * 500_000, "1" * 500_000 + " different texts"], ids=range(4)
 )
-def test_model_card_without_a_number_of_training_texts_gives_none(card):
+def test_number_of_training_texts_is_none_if_the_model_card_does_not_state_it(card):
     assert TEXTS.search(card) is None

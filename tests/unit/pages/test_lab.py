@@ -45,7 +45,7 @@ class Clock:
         return self.now
 
 
-def test_two_trainings_run_at_once_and_a_third_waits():
+def test_two_training_runs_are_active_at_once_and_a_third_waits():
     clock, tabs = Clock(), [BrowserTab() for _ in range(4)]
     trainings = Trainings(max_active=2, patience=5.0, clock=clock)
     each = [trainings.begin(tab, SMALL) for tab in tabs]
@@ -84,7 +84,7 @@ def test_training_is_dropped_when_its_session_ends():
     assert len(trainings._all) == 0
 
 
-def test_idle_training_runs_are_dropped_for_new_ones():
+def test_idle_training_runs_are_dropped_to_make_room_for_new_runs():
     clock, tabs = Clock(), [BrowserTab() for _ in range(4)]
     trainings = Trainings(limit=2, clock=clock)
     trainings.start(trainings.begin(tabs[0], SMALL))
@@ -132,7 +132,7 @@ def test_loss_curve_of_a_long_training_is_averaged_before_sending():
     assert 1 <= found[0][0] <= 3 and 998 <= found[-1][0] <= 1_000
 
 
-def test_lab_shows_the_chosen_heads_or_those_of_the_first_training_event(run):
+def test_lab_shows_the_chosen_heads_or_the_heads_of_the_first_training_event(run):
     happened = [Event(2, "x", "mirror", "cross", 0, 1), Event(4, "y", "diagonal", "cross", 0, 0), Event(4, "z")]
     params = LabParams()
     assert shown_heads(run, happened, params) == {"encoder": (0, 0), "decoder": (0, 0), "cross": (0, 1)}
@@ -181,7 +181,7 @@ def test_every_setting_within_its_limits_gives_a_valid_training_configuration(ta
 
 
 @pytest.mark.parametrize("task", RECORDED)
-def test_recorded_training_is_small_and_states_its_settings(task):
+def test_recorded_training_run_has_a_small_file_and_states_its_settings(task):
     found = recorded_run(task)
     assert found is not None and found.finished and found.config.task == task
     assert (FOLDER / f"{task}.npz").stat().st_size < 2_000_000
@@ -194,7 +194,7 @@ def test_recorded_training_is_small_and_states_its_settings(task):
 
 
 @pytest.mark.parametrize("task", RECORDED)
-def test_form_reproduces_the_settings_of_a_recorded_training_within_its_limits(task):
+def test_form_adopts_the_settings_of_a_recorded_run_if_they_are_within_its_limits(task):
     config = recorded_run(task).config
     settings = settings_of(config, LabParams(task=task, heads="1", steps=20, item="abc"))
     if task == "modular":
@@ -230,5 +230,5 @@ def test_recorded_reversal_training_forms_a_mirror_head():
     assert any(event.kind == "cross" and event.score == "mirror" for event in found)
 
 
-def test_recorded_run_is_none_for_a_task_without_a_file(tmp_path):
+def test_task_without_a_recording_file_has_no_recorded_run(tmp_path):
     assert recorded_run("copy", tmp_path) is None

@@ -21,7 +21,7 @@ def test_decoder_row_label_names_the_token_read_and_the_token_predicted(trace):
     assert row_labels(axes_of(trace, "decoder"))[0].startswith("in: <s> start → out: ␣")
 
 
-def test_ellipsis_replaces_letters_of_a_word_that_another_row_predicts(shipped):
+def test_ellipsis_marks_a_word_that_is_split_between_two_rows(shipped):
     trace = shipped.trace("He lost his umbrella stand.", "Er verlor seinen Schirmständer gestern, ja.")
     first = trace.predicted_tokens[3].text.removeprefix("▁")
     rest = "Schirmständer".removeprefix(first)
@@ -44,7 +44,7 @@ def test_axis_titles_state_the_direction_of_attention():
     assert titles(words=True) == ("from: the word that looks", "to: the word looked at")
 
 
-def test_ellipsis_never_spans_two_words():
+def test_row_label_has_no_ellipsis_between_two_separate_words():
     """In the Japanese text, "は" is a separate word, but "thon" continues the word "Python"."""
     text, spans = "猫はPython", ((0, 1), (1, 2), (2, 4), (4, 8))
     tokens = tuple(Token(9, text[slice(*span)], span) for span in spans)
@@ -71,6 +71,6 @@ def test_repeated_labels_are_numbered():
     assert disambiguate(["␣the", "the", "␣", "␣"]) == ["␣the", "the (2)", "␣", "␣ (2)"]
 
 
-def test_position_is_given_only_for_a_repeated_word():
+def test_word_position_is_stated_only_if_the_word_is_repeated():
     labels = ["␣the", "dog", "the", "The"]
     assert [place_of(labels, at) for at in range(4)] == [" (position 1)", "", " (position 3)", ""]

@@ -90,7 +90,7 @@ def test_vocabulary_labels_name_special_tokens_and_make_spaces_visible(tokenizer
     assert entry_label(tokenizer, tokenizer.texts.index("▁")) == "␣"
 
 
-def test_word_label_has_the_characters_of_the_text():
+def test_word_label_uses_the_typed_characters_of_the_text():
     word = (Token(9, "▁do", (1, 3)), Token(10, "n'", (3, 5)), Token(11, "t", (5, 6)))
     assert group_label(word, " don’t", words=True) == "don’t"
     assert group_label(word[:1], " don’t", words=False) == "␣do"

@@ -25,7 +25,7 @@ def test_matrix_cells_show_the_attention_weights_of_the_trace(trace, kind):
     assert len(table) == view.mask.size
 
 
-def test_matrix_has_positions_as_axes_and_its_first_row_on_top():
+def test_matrix_chart_uses_positions_as_axes_and_shows_its_first_row_on_top():
     values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     labels = ['"];alert(1)//</script><b>x', "dog", "dog"]
     spec = matrix(values, ["a", "a"], labels, name="score", scale=alt.Scale(domain=[0, 6])).to_dict()

@@ -14,7 +14,7 @@ from transformer.analysis.view import view_of
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_sentence_pair_differs_in_one_word_and_shares_its_chosen_word(pair):
+def test_sentences_of_a_pair_differ_in_one_word_and_contain_the_compared_word(pair):
     a, b = pair.a.split(), pair.b.split()
     assert len(a) == len(b) and sum(one != other for one, other in zip(a, b, strict=True)) == 1
     assert all(pair.word in [word.strip(".,") for word in words] for words in (a, b))
@@ -63,7 +63,7 @@ def test_page_states_whether_the_translation_resolves_an_ambiguous_word(shipped)
     assert first != second and f"**{first}** in A and **{second}** in B" in said
 
 
-def test_page_states_where_a_word_attends_in_both_sentences(shipped):
+def test_page_states_the_strongest_weight_of_a_word_in_both_sentences(shipped):
     pair = PAIRS[0]
     views = {name: view_of(shipped.trace(text), "encoder", words=True) for name, text in (("a", pair.a), ("b", pair.b))}
     said = describe_looks("it", views, 5, 0)

@@ -161,7 +161,7 @@ def test_numbers_out_of_range_fall_back_to_the_default(cls):
             assert cls.from_address({cls.PREFIX + field.name: str(value + counted_from)}) == first
 
 
-def test_curves_beyond_the_model_width_are_omitted():
+def test_position_curves_of_nonexistent_dimensions_are_omitted():
     assert PositionsParams().shown == (4, 5, 6, 7)
     assert PositionsParams(width=6).shown == (4, 5)
     assert PositionsParams(width=3).shown == (0, 1), "an odd width is the even one below it"

@@ -22,12 +22,12 @@ def test_position_curves_match_the_positional_encoding():
     assert [shape.x0 for shape in figure.layout.shapes] == [2, 3]
 
 
-def test_chart_of_alternatives_always_includes_0():
+def test_vertical_axis_of_the_position_bias_chart_includes_zero():
     table = pd.DataFrame({"offset": [0, 1], "value": [5.0, 6.0], "positions": "head 1"})
     assert alternatives_chart(table, "bias").to_dict()["encoding"]["y"]["scale"]["zero"] is True
 
 
-def test_table_lists_wavelengths_and_functions_of_dimensions():
+def test_table_lists_the_wavelength_and_function_of_each_dimension():
     table = wave_table(512, [0, 1, 510, 511])
     np.testing.assert_allclose(table["wavelength, positions"], [2 * np.pi, 2 * np.pi, 60_611.4, 60_611.4], rtol=1e-5)
     assert table["function"].iloc[3] == "cos(pos · 10000^(−510/512))"
@@ -61,7 +61,7 @@ def test_shuffled_sentence_has_shuffled_attention_without_positions(small_transl
     assert moved_tokens(before.source_tokens[1:], after.source_tokens, words, mixed.order) is None
 
 
-def test_large_factor_is_written_as_a_power_of_ten():
+def test_large_ratio_is_written_as_a_power_of_ten():
     assert [describe_ratio(np.log(factor)) for factor in (1.5, 20, 9_000)] == [
         "1.5 times",
         "20.0 times",
@@ -96,7 +96,7 @@ def test_displayed_embedding_norms_match_the_trace(small_translator):
     assert len(next(iter(norm_chart(table).to_dict()["datasets"].values()))) == 4 * len(labels)
 
 
-def test_displayed_sum_is_taken_before_the_embedding_norm(shaped_translator, shaped_trace):
+def test_displayed_sum_of_embedding_and_position_excludes_the_embedding_norm(shaped_translator, shaped_trace):
     text = embedded_text(shaped_trace, shaped_translator.weights(), "encoder")
     vectors = text.scaled + (0 if text.positions is None else text.positions)
     table = norm_table(text, [token.text for token in shaped_trace.source_tokens])

@@ -50,7 +50,7 @@ def test_python_code_of_a_head_reproduces_the_displayed_map(
     assert np.array_equal(written.astype(np.float32), shown), "no digit is lost"
 
 
-def test_python_code_of_a_token_map_reads_the_trace_array():
+def test_python_code_of_an_unmerged_map_reads_weights_from_the_trace():
     trace = SimpleNamespace(source_text=TEXT, target_text="")
     lines = head_lines(trace, "cross", 1, 0, folder=None, given=False, words=False, special=True)
     assert "weights = trace.cross[1, 0]" in lines and "view_of" not in lines

@@ -12,7 +12,7 @@ PAGES = ("translate", "cross_attention", "decoding")
 TEXT = "It was “too” wide & höher – 100 %."
 
 
-def test_url_in_the_qr_code_starts_with_the_url_in_the_browser():
+def test_url_in_the_qr_code_keeps_the_host_and_path_of_the_app():
     whole = full_address("http://192.168.1.20:8501/", "cross_attention", {"text": TEXT, "layer": "5"}, PAGES)
     assert whole == (
         "http://192.168.1.20:8501/cross_attention?text=It+was+%E2%80%9Ctoo%E2%80%9D+wide+%26+h%C3%B6her+%E2%80%93+"
@@ -33,7 +33,7 @@ def test_base_url_of_the_app_excludes_the_open_page(open_page):
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "0.0.0.0", "me.localhost"])
-def test_url_that_phones_cannot_reach_gets_advice(host):
+def test_url_that_phones_cannot_reach_is_reported_with_advice(host):
     said = local_only(f"http://{host}:8502/?text=x")
     assert "--lecture --server.port 8502”" in said and host.strip("[]") in said
     assert "--lecture”" in local_only(f"http://{host}:8501/?text=x")

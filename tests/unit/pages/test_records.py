@@ -56,7 +56,7 @@ def test_recording_from_another_version_is_rejected_and_ignored_by_pages(tmp_pat
     assert read_record(tmp_path / "record.json", recording.read) is None
 
 
-def test_recording_may_lack_new_metrics_but_not_those_that_name_heads():
+def test_recorded_statistics_may_lack_new_metrics_except_those_that_name_heads():
     document = json.loads(written(STATISTICS))
     encoder = document["kinds"]["encoder"]["values"]
     encoder.pop("entropy")

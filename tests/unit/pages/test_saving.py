@@ -43,7 +43,7 @@ def test_very_long_csv_text_is_never_a_formula():
 @pytest.mark.parametrize(
     "text", ["Hi{}=1+1", 'Hi{}"=1+1"', "Hi{} =1+1, and", "{}=1+1", "a\n=1+1", "a\r\n=1+1", "a{}-2+3{}@SUM(A1)"]
 )
-def test_csv_text_is_never_a_formula_with_other_list_separators(separator, text):
+def test_csv_text_is_never_a_formula_if_another_list_separator_is_used(separator, text):
     text = text.format(separator, separator)
     saved = csv_text(pd.DataFrame({"token": ["x"], "text": [text]}), {"sentence": text})
     for row in csv.reader(io.StringIO(saved, newline=""), delimiter=separator):

@@ -29,6 +29,6 @@ def test_text_around_a_path_in_a_message_is_unchanged(place):
     assert error_text(error) == r"The file models\/a\/config\.json is damaged \(1 \/ 2\)\."
 
 
-def test_slashes_are_unchanged_if_the_app_starts_in_the_root_folder(monkeypatch):
+def test_text_with_slashes_is_unchanged_if_the_app_starts_in_the_root_folder(monkeypatch):
     monkeypatch.chdir("/")
     assert without_server_paths("1 / 2 and /etc/x") == "1 / 2 and /etc/x"

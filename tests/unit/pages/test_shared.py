@@ -93,7 +93,7 @@ def test_concurrent_requests_compute_a_result_once():
     assert len({id(each) for each in found}) == 2
 
 
-def test_error_is_not_cached_and_the_next_caller_retries():
+def test_error_is_not_cached_and_the_next_call_is_computed_again():
     shared, runs = SharedResults(10_000), []
 
     @shared.remember("Waiting …")
@@ -241,7 +241,7 @@ def test_cached_function_can_call_another_cached_function():
     assert outer(1) == outer(1) == 5
 
 
-def test_cache_compares_arguments_with_the_given_identity_function():
+def test_arguments_with_the_same_identity_share_a_cached_result():
     @dataclass(eq=False)
     class Model:
         version: str
@@ -294,7 +294,7 @@ def test_browser_cannot_clear_the_caches(small_translator):
     assert runs.get(run) is trace and CachedRuns(small_translator).weights() is weights
 
 
-def test_thread_without_a_page_shows_no_waiting_message(caplog):
+def test_thread_that_renders_no_page_shows_no_waiting_message(caplog):
     """A download is built in a separate thread, where Streamlit would log a warning about every element."""
     shared = SharedResults(1_000)
 

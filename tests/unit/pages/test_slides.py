@@ -172,7 +172,7 @@ def test_lesson_is_presented_only_on_its_own_slide():
     assert not replace(lecture, slide=2).presents_as_slide("one_row"), "outside of the lecture mode"
 
 
-def test_slides_survive_a_change_of_sentence_and_a_full_url():
+def test_slides_are_kept_when_the_sentence_changes_or_is_too_long_for_the_url():
     lecture = LectureParams(lecture=True, slides=THREE)
     assert lecture.for_another_sentence() == lecture and lecture.for_another_translation() == lecture
     address = State(text="x" * 5_000).with_params(lecture).to_address()

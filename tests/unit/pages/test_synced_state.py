@@ -1,7 +1,7 @@
 from streamlit.testing.v1 import AppTest
 
 
-def test_choice_made_while_a_request_is_pending_is_kept():
+def test_user_choice_made_while_a_server_request_is_pending_is_kept():
     """A user may start over and make a choice before the script run that sends the request has ended."""
 
     def page() -> None:

@@ -240,7 +240,7 @@ def test_waiting_request_learns_its_place_in_the_queue(monkeypatch):
     assert set(said) <= {0, 1, 2}
 
 
-def test_request_that_leaves_the_queue_does_not_delay_the_others(monkeypatch):
+def test_request_that_leaves_the_queue_does_not_delay_the_remaining_requests(monkeypatch):
     monkeypatch.setattr(turns, "SECONDS_UNSHOWN", 0.01)
     leaves = threading.Event()
 
@@ -267,7 +267,7 @@ def script_run(runs: Turns, model: Turns, item: object, run) -> object:
         return model.together("even", item, run)
 
 
-def test_page_that_waits_for_the_model_lets_other_pages_queue(users):
+def test_page_waiting_for_the_model_lets_other_pages_join_the_queue(users):
     runs = Turns(lambda ahead: nullcontext())
     users.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     with model:
@@ -315,7 +315,7 @@ def test_pages_are_rendered_while_the_model_computes_for_one_user():
 
 
 @pytest.mark.parametrize("error", [KeyError, Left])
-def test_turn_is_regained_after_an_error_unless_the_error_ends_the_page(users, error):
+def test_page_regains_its_turn_after_an_error_unless_the_error_ends_the_page(users, error):
     """The page may catch the error, or end with it."""
     with pytest.raises(error), users.turns:
         with pytest.raises(error), users.turns.released():

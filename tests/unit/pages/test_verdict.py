@@ -40,7 +40,7 @@ def test_multiple_choice_answer_is_judged_right_or_wrong():
     ],
     ids=range(4),
 )
-def test_choice_that_is_nearly_the_best_is_judged_close(worth, marks):
+def test_nearly_best_choice_is_judged_close(worth, marks):
     asked = Question(tuple("abcd"[: len(worth)]), worth.index(max(worth)), worth=worth)
     found = [verdict(asked, str(number)) for number in range(1, len(worth) + 1)]
     assert [each and each.mark for each in found] == marks

@@ -275,7 +275,7 @@ def test_saved_model_files_are_readable_by_all_users(tmp_path, small_translator,
     )
 
 
-def test_head_means_from_an_older_version_load_without_sentences(whole, tmp_path):
+def test_head_means_saved_by_an_older_version_load_without_sentence_pairs(whole, tmp_path):
     means = HeadMeans.load(whole.folders["translator"])
     assert means.pairs
     older = {str(kind): array for kind, array in means.outputs.items()}

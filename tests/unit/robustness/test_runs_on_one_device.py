@@ -94,7 +94,7 @@ def test_attribution_copies_only_scores_to_the_cpu(translator, method):
     assert mode.operations > 100
 
 
-def test_sentence_that_ends_early_is_removed_from_its_batch_on_the_device(config):
+def test_finished_sentence_is_removed_from_its_batch_without_copying_data_to_the_cpu(config):
     model = Transformer(config).to(META).eval()
     # Row n predicts token n, so the last row predicts the end token at once.
     rows = model.symbols.end + 1

@@ -19,7 +19,7 @@ PATIENCE = 60
 @pytest.mark.parametrize(
     ("seconds", "expected"), [(PATIENCE, ["step", "step", "other"]), (0.0, ["other", "step", "step"])]
 )
-def test_long_run_yields_between_steps_when_its_time_slice_is_over(monkeypatch, seconds, expected):
+def test_long_run_yields_to_a_waiting_run_when_its_time_slice_is_over(monkeypatch, seconds, expected):
     monkeypatch.setattr(fair_lock, "TIME_SLICE", seconds)
     order: list[str] = []
     begun, waits = threading.Event(), threading.Event()
@@ -110,7 +110,7 @@ def test_all_long_runs_finish_even_with_fewer_threads_than_runs(monkeypatch):
     assert asyncio.run(all_at_once()) == [5] * 50
 
 
-def test_run_cancelled_repeatedly_keeps_its_turn_until_its_thread_ends(monkeypatch):
+def test_run_that_is_cancelled_several_times_keeps_its_turn_until_its_thread_ends(monkeypatch):
     monkeypatch.setattr(fair_lock, "TIME_SLICE", 0.0)
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()

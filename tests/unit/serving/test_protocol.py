@@ -297,5 +297,5 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-def test_wire_format_matches_the_protocol_version(kind):
+def test_changing_the_fields_of_a_message_requires_a_new_protocol_version(kind):
     assert PROTOCOL == 7 and [each.name for each in fields(kind)] == FIELDS[kind].split()

@@ -34,7 +34,7 @@ def test_saved_task_run_loads_unchanged(small_run, stored):
     assert stored.stat().st_size < 2_000_000
 
 
-def test_unfinished_run_loads_with_the_snapshots_taken_so_far(small_config, tmp_path):
+def test_saved_unfinished_run_loads_with_all_its_snapshots(small_config, tmp_path):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     save_run(trainer.run(), tmp_path / "half.npz")
@@ -42,7 +42,7 @@ def test_unfinished_run_loads_with_the_snapshots_taken_so_far(small_config, tmp_
     assert found.step == 4 and [snapshot.step for snapshot in found.snapshots] == [0, 3] and not found.finished
 
 
-def test_run_saved_with_three_models_has_weights_in_three_snapshots(small_run, tmp_path):
+def test_saving_a_run_with_three_models_keeps_the_weights_of_three_snapshots(small_run, tmp_path):
     path = tmp_path / "few.npz"
     save_run(small_run, path, models=3)
     found = load_run(path)

@@ -58,13 +58,13 @@ def test_entropy_of_uniform_attention_is_the_log_of_the_number_of_keys():
     assert found["entropy"]["cross"].shape == (1, 2)
 
 
-def test_event_is_placed_where_a_lasting_change_begins():
+def test_event_begins_at_the_step_from_which_a_score_stays_above_its_threshold():
     assert first_above([0.1, 0.8, 0.2, 0.7, 0.9], 0.7) == 3
     assert first_above([0.1, 0.2], 0.7) is None and first_above([], 0.7) is None
     assert first_above([0.1, np.nan, 0.9, np.nan], 0.7) is None
 
 
-def test_events_of_a_training_run_are_derived_from_its_scores(small_run):
+def test_training_events_are_derived_from_the_scores_of_the_snapshots(small_run):
     """In this invented training run, the mirror score of head 2 becomes high at the third snapshot and stays high."""
 
     def changed(number, snapshot):

@@ -22,13 +22,13 @@ from transformer.text.vocabulary import OWN_SYMBOLS
         ("modular", "0+0", "0"),
     ],
 )
-def test_task_answer_matches_a_known_answer(name, text, expected):
+def test_answer_of_each_task_matches_a_known_example(name, text, expected):
     task = task_named(name)
     assert task.write(task.parse(text).target) == expected
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-def test_randomly_drawn_items_can_be_parsed_and_are_within_the_limits(task):
+def test_randomly_drawn_task_items_can_be_parsed_and_respect_the_length_limits(task):
     rng = np.random.default_rng(1)
     for _ in range(200):
         source = task.draw(rng)
@@ -86,7 +86,7 @@ def test_addition_task_gives_the_correct_sum(name):
         assert int(digits[::-1] if task.reversed_digits else digits) == first + second and len(digits) == 4
 
 
-def test_batch_of_all_items_contains_each_item_once():
+def test_training_batch_as_large_as_the_training_set_contains_each_item_once():
     task = task_named("modular")
     items = Items(task, seed=3)
     assert len(items.trained) + len(items.held_out) == task.modulus**2
@@ -104,7 +104,7 @@ def test_seed_determines_all_drawn_items():
     assert first.training(7, 8) == second.training(7, 8) != first.training(8, 8)
 
 
-def test_task_batch_has_the_format_of_the_model_input():
+def test_task_batch_is_padded_and_has_start_and_end_symbols():
     task = task_named("reverse")
     items = Items(task, seed=1)
     batch = items.batch([task.parse("abc"), task.parse("abcdefghij")])

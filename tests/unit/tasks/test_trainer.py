@@ -109,7 +109,7 @@ def test_handwritten_adam_matches_pytorch_adam(small_config):
     np.testing.assert_allclose(by_hand.losses, torchs.losses, rtol=1e-4)
 
 
-def test_diverging_training_is_reported_and_the_run_is_kept(small_config):
+def test_diverging_training_is_reported_without_losing_its_earlier_steps(small_config):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     with torch.no_grad():
@@ -119,7 +119,7 @@ def test_diverging_training_is_reported_and_the_run_is_kept(small_config):
     assert trainer.run().step == 4
 
 
-def test_answer_of_any_snapshot_has_tokens_probabilities_and_attention(small_config, small_run):
+def test_model_answer_at_any_snapshot_has_tokens_probabilities_and_attention(small_config, small_run):
     first, last = (answer(small_config, small_run.snapshots[index], "abc") for index in (0, -1))
     for found in (first, last):
         rows = len(found.reads)

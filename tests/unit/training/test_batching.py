@@ -51,7 +51,7 @@ def test_batches_contain_little_padding():
         assert real > 0.85 * sum(side_ids.numel() for side_ids in ids), side
 
 
-def test_decoder_reads_the_prediction_of_the_previous_step(data):
+def test_decoder_input_is_the_target_shifted_by_one_token(data):
     batches = Batches(data, tokens=128, seed=1)
     for members in batches.epoch(0):
         batch = batches.load(members)

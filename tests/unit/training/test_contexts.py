@@ -29,7 +29,7 @@ def test_every_text_occurs_once_and_is_never_cut(tokenizer):
     assert max(map(len, found)) > 1, "several texts share a context"
 
 
-def test_repeated_text_is_in_the_same_context_as_the_original(tokenizer):
+def test_all_copies_of_a_text_are_in_the_same_context(tokenizer):
     once, again = contexts(tokenizer), contexts(tokenizer, repeated=0.5)
     found = list(texts_in(again, tokenizer))
     assert {text for texts in found for text in texts} == set(TEXTS)
@@ -80,7 +80,7 @@ def test_target_is_the_input_shifted_by_one(tokenizer):
     assert [m.tolist() for m in batches.epoch(3)] != [m.tolist() for m in batches.epoch(4)]
 
 
-def test_saved_contexts_load_as_contexts_not_as_sentence_pairs(tokenizer, tmp_path):
+def test_saved_contexts_are_not_loaded_as_sentence_pairs(tokenizer, tmp_path):
     data = contexts(tokenizer)
     data.save(tmp_path / "data.safetensors", "abc")
     loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")

@@ -19,7 +19,7 @@ from transformer.training.run_folder import read_data
 PAIRS = [("The dog.", "Der Hund."), ("I have a dream.", "Ich habe einen Traum."), ("Yes!", "Ja!")]
 
 
-def test_tab_separated_files_are_read_plain_and_compressed(tmp_path):
+def test_tab_separated_files_are_read_with_or_without_compression(tmp_path):
     text = "The “dog”.\tDer Hund.\ttatoeba\r\n\tleer\nYes\u2028no\tJa\n"
     (tmp_path / "a.tsv").write_bytes(text.encode())
     (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(text.encode()))
@@ -65,7 +65,7 @@ def test_line_that_is_not_utf8_is_reported(tmp_path):
         read_pairs(tmp_path / "a.tsv")
 
 
-def test_held_out_sentences_are_excluded_on_both_sides():
+def test_training_pairs_with_a_held_out_source_or_target_are_excluded():
     pairs = [*PAIRS, ("Yes indeed.", "JA"), ("A dog!", "Ein Hund!")]
     held_out = [("yes", "ja."), ("i have a dream", "?")]
     assert overlap(pairs, held_out) == ["yes", "i have a dream", "ja."]
@@ -73,12 +73,12 @@ def test_held_out_sentences_are_excluded_on_both_sides():
     assert kept == [PAIRS[0], pairs[-1]] and not overlap(kept, held_out)
 
 
-def test_careless_variant_of_a_pair_has_no_case_and_no_punctuation():
+def test_careless_variant_of_a_pair_has_a_lower_case_source_without_punctuation():
     assert without_case_and_punctuation(("Is it Tom?", "Ist es Tom?")) == ("is it tom", "Ist es Tom?")
     assert without_case_and_punctuation(("...", "...")) == ("...", "...")
 
 
-def test_data_variations_are_added_in_the_given_proportions():
+def test_careless_and_joined_sentence_pairs_are_added_in_the_given_proportions():
     pairs = PAIRS * 20
     more = augment(pairs, careless=0.5, joined=0.25, rng=np.random.default_rng(1))
     assert more[:60] == pairs
@@ -88,7 +88,7 @@ def test_data_variations_are_added_in_the_given_proportions():
         assert source.count(".") + source.count("!") == target.count(".") + target.count("!") >= 2
 
 
-def test_stored_tokens_load_unchanged(tokenizer, tmp_path):
+def test_saved_token_data_loads_unchanged(tokenizer, tmp_path):
     data = TokenData.of([*PAIRS, ("long " * 50, "lang")], tokenizer, max_tokens=40)
     assert len(data) == 3, "the long pair is left out"
     data.save(tmp_path / "data.safetensors", tokenizer.fingerprint)

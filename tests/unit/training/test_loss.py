@@ -8,14 +8,14 @@ from transformer.training.batching import Batch
 from transformer.training.loss import PADDING_MULTIPLE, SummedLoss, positions_to_predict
 
 
-def test_every_token_except_padding_is_predicted_once():
+def test_every_token_except_padding_is_counted_once_in_the_loss():
     predicted = torch.tensor([[5, 6, PAD, PAD], [7, PAD, PAD, PAD]])
     positions, labels = positions_to_predict(predicted)
     real = labels != PAD
     assert positions[real].tolist() == [0, 1, 4] and labels[real].tolist() == [5, 6, 7]
 
 
-def test_number_of_predicted_positions_is_rounded_up():
+def test_number_of_loss_positions_is_rounded_up_to_a_fixed_multiple():
     predicted = torch.full((20, 40), PAD)
     predicted[:, :17] = 5
     positions, labels = positions_to_predict(predicted)

@@ -15,7 +15,7 @@ def test_estimated_size_matches_the_size_of_a_model(sizes):
         assert parameters(config) == sum(count for _, count in parameter_table(config))
 
 
-def test_model_that_exceeds_memory_is_rejected_with_both_sizes():
+def test_error_about_a_model_that_exceeds_memory_gives_needed_and_free_memory():
     config = TrainConfig(layers=1000, d_model=2**20).model(8000)
     check_size(config, None)
     small = TrainConfig(d_model=2, heads=1, layers=1, d_ff=1).model(1)

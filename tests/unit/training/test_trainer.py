@@ -94,7 +94,7 @@ def test_run_is_not_resumed_with_another_config(run):
         trainer(run, positions="rotary")
 
 
-def test_run_started_from_a_model_has_its_weights(run, tmp_path_factory):
+def test_training_run_started_from_a_model_begins_with_the_weights_of_that_model(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
     other = copy_prepared(run, tmp_path_factory.mktemp("other"))
     again = trainer(other, start=run / "model")
@@ -138,7 +138,7 @@ def test_run_that_diverges_before_its_first_checkpoint_saves_nothing(run, change
     assert not (run / STATE).exists() and not (run / "model").exists()
 
 
-def test_non_finite_loss_stops_the_training_and_changes_no_weight(run):
+def test_non_finite_loss_stops_training_without_changing_a_weight(run):
     training = trainer(run, steps=40)
     training.take_step()
     training._save()
@@ -166,7 +166,7 @@ def test_reported_loss_is_the_mean_over_the_tokens_of_all_steps(run):
     assert one != two and found == pytest.approx((one + two) / (first + second))
 
 
-def test_finished_model_is_the_average_with_the_lowest_validation_loss(run):
+def test_finished_model_is_the_checkpoint_average_with_the_lowest_validation_loss(run):
     training = trainer(run, steps=30, micro_batches=1, average=3, learning_rate=0.01, save_minutes=0.0)
     while training.step < 30:
         training.take_step()
@@ -189,18 +189,18 @@ def test_finished_model_is_the_average_with_the_lowest_validation_loss(run):
 @pytest.mark.parametrize(
     "sizes", [{"layers": 1000, "d_ff": 10**8}, {"d_ff": 2**31 - 1}, {"d_model": 2**31 - 2, "heads": 1}], ids=str
 )
-def test_model_that_no_machine_can_hold_is_rejected_before_allocation(run, sizes):
+def test_model_too_large_for_any_machine_is_rejected_before_memory_is_allocated(run, sizes):
     with pytest.raises(ValueError, match="parameters needs at least .* of memory for training"):
         trainer(run, **sizes)
 
 
-def test_largest_seed_gives_a_finite_loss(run):
+def test_largest_allowed_seed_gives_a_finite_loss(run):
     training = trainer(run, seed=2**31 - 1)
     training.step = 3
     assert math.isfinite(training.take_step()[0])
 
 
-def test_training_step_larger_than_all_data_is_rejected(run):
+def test_training_step_that_needs_more_data_than_exists_is_rejected(run):
     with pytest.raises(ValueError, match="--micro-batches must be at most"):
         trainer(run, micro_batches=1000)
 
@@ -214,7 +214,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
     assert (trained / "weights-0000003.safetensors").exists()
 
 
-def test_run_with_newly_prepared_data_resumes_only_if_the_data_is_the_same(trained, prepared):
+def test_training_resumes_after_preparing_the_data_again_only_if_the_data_is_unchanged(trained, prepared):
     """If other data had as many tokens, training once continued on it and sealed a useless model as valid."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")
@@ -302,7 +302,7 @@ def test_finished_run_saves_the_model_the_learning_curve_and_the_state(run):
     assert load_checkpoint(run / "model").curve == curve, "nothing is left to do"
 
 
-def test_records_after_the_resumed_step_are_dropped(run):
+def test_learning_curve_and_weights_after_the_resumed_step_are_deleted(run):
     """Otherwise, steps would be logged twice, and an average would include weights of another training run."""
     trainer(run, steps=25, micro_batches=1).train()
     checkpoint = (run / STATE).read_bytes()
@@ -316,7 +316,7 @@ def test_records_after_the_resumed_step_are_dropped(run):
     assert trainer(run).step == 0 and not (run / "model" / CURVE).exists(), "a new run begins a new curve"
 
 
-def test_resuming_with_fewer_steps_than_already_taken_is_rejected(trained):
+def test_resuming_a_run_with_fewer_steps_than_the_run_has_taken_is_rejected(trained):
     with pytest.raises(ValueError, match="has already taken 3 steps, more than 2"):
         trainer(trained, steps=2)
 
@@ -374,6 +374,6 @@ def test_two_processes_compute_the_same_gradients_as_one(run):
         torch.testing.assert_close(two[name], grad, atol=1e-5, rtol=1e-4)
 
 
-def test_processes_that_cannot_share_the_batches_are_reported(run):
+def test_micro_batches_that_cannot_be_divided_evenly_among_processes_are_rejected(run):
     with pytest.raises(ValueError, match="2 micro-batches cannot be divided evenly among 3 processes"):
         Trainer(run, TrainConfig(**TINY), Process(0, 3, torch.device("cpu")))

@@ -44,7 +44,7 @@ def test_every_training_command_has_help(run_main, name):
     assert done.returncode == 0 and "--" in done.stdout
 
 
-def test_training_commands_lead_from_sentence_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
+def test_training_commands_prepare_data_train_a_model_and_evaluate_it(tmp_path, tokenizer, run_main, caplog):
     data = tmp_path / "pairs.tsv"
     data.write_text("".join(f"the dog number {i}\tder Hund Nummer {i}\n" for i in range(40)), encoding="utf-8")
     held_out = tmp_path / "held_out.tsv"
@@ -68,7 +68,7 @@ def test_training_commands_lead_from_sentence_pairs_to_scores(tmp_path, tokenize
 
 
 @pytest.mark.thorough
-def test_synthetic_pairs_contain_each_sentence_once(tmp_path, run_main):
+def test_synthesise_command_translates_each_distinct_sentence_once(tmp_path, run_main):
     """Sentences may come from either column and be translated in either direction."""
     data = tmp_path / "pairs.tsv"
     data.write_text("Yes.\tx\nYes.\n\nNo.\tz\n", encoding="utf-8")
@@ -91,7 +91,7 @@ def test_synthetic_pairs_exclude_failed_translations():
     assert not plausible(("I have a dream.", "")) and not plausible(("No.", "nicht " * 50))
 
 
-def test_reversed_preparation_uses_the_target_as_the_source(tmp_path, tokenizer, run_main):
+def test_reversed_option_of_the_prepare_command_uses_the_target_as_the_source(tmp_path, tokenizer, run_main):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tder {name}\n", encoding="utf-8")
     (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)

@@ -11,14 +11,14 @@ def vocabulary():
     return train_tokenizer([TEXT] * 50 + ["s o m e"], size=390)
 
 
-def test_single_token_words_are_counted_per_occurrence(vocabulary):
+def test_words_that_are_single_tokens_are_counted_once_per_occurrence(vocabulary):
     counted = coverage(vocabulary, ["The “dog”, because", "the dog did not 12 dogs"])
     assert counted.words == 8
     assert counted.whole == 6, "not 'The' and 'dogs'"
     assert "75.0 %" in str(counted)
 
 
-def test_vocabulary_report_lists_frequent_words_with_a_single_letter_split_off(vocabulary):
+def test_vocabulary_report_lists_words_from_which_a_single_letter_is_split_off(vocabulary):
     cut = coverage(vocabulary, [TEXT + " dogs becausebecause"]).cut
     assert cut == {"dogs": ("▁dog", "s")}
     assert str(coverage(vocabulary, [TEXT])).endswith("none")

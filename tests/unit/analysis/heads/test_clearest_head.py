@@ -34,7 +34,7 @@ def test_named_head_is_preferred_to_a_more_confident_unnamed_head(made_up_trace)
     assert found.confidence < 0.8
 
 
-def test_default_head_has_the_first_listed_name_and_fits_it_best(made_up_trace):
+def test_default_head_is_the_best_match_for_the_first_listed_head_name(made_up_trace):
     found = telling(made_up_trace, SAME, NEXT, mixed(PREVIOUS, 0.7), mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (3, "previous token")
     # Only some rows of the more confident head match its name, so showing it first would surprise a user.
@@ -43,7 +43,7 @@ def test_default_head_has_the_first_listed_name_and_fits_it_best(made_up_trace):
     assert (found.head, found.name) == (1, "previous token") and found.confidence < 0.9
 
 
-def test_most_confident_head_that_is_not_an_attention_sink_is_chosen_if_none_is_named(made_up_trace):
+def test_default_without_named_heads_is_the_most_confident_head_that_is_no_attention_sink(made_up_trace):
     unnamed = 0.5 * THIRD + 0.5 * EVEN
     assert telling(made_up_trace, EVEN, 0.3 * THIRD + 0.7 * EVEN, unnamed).head == 2
     resting = 0.55 * END + 0.45 * THIRD
@@ -119,6 +119,6 @@ def test_shipped_model_has_a_confident_default_head(shipped, kind):
         assert found.confidence == metrics.values["confidence"][found.layer, found.head] > 0.3
 
 
-def test_every_attention_kind_has_the_metrics_that_choose_the_default_head():
+def test_every_attention_kind_has_the_metrics_needed_to_choose_a_default_head():
     for kind in KINDS:
         assert {"confidence", "first"} <= {metric.name for metric in metrics_of(kind)}

@@ -34,6 +34,6 @@ def test_clustering_does_not_modify_the_distance_matrix():
     assert distances.tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
-def test_clustering_a_single_item_makes_no_merge():
+def test_clustering_a_single_item_merges_nothing():
     linkage = average_linkage(np.zeros((1, 1)))
     assert linkage.shape == (0, 4) and leaf_order(linkage) == [0]

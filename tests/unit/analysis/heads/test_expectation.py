@@ -21,7 +21,7 @@ def crossed(made_up_trace):
     return make
 
 
-def test_alignment_head_is_expected_to_match_the_other_alignment_heads(crossed):
+def test_expected_alignment_is_the_average_of_all_alignment_heads(crossed):
     view, metrics = crossed("01234", "01234", "02234", "44444")
     heads, read = alignment_heads(metrics)
     assert heads.tolist() == [[True, True, True, False]] and not read
@@ -32,7 +32,7 @@ def test_alignment_head_is_expected_to_match_the_other_alignment_heads(crossed):
     assert expected.support(view.weights)[0] == pytest.approx([11 / 12, 11 / 12, 10 / 12, 0])
 
 
-def test_alignment_head_is_flagged_where_it_differs_from_the_others(crossed):
+def test_alignment_head_is_flagged_in_rows_that_differ_from_the_average(crossed):
     view, metrics = crossed("01234", "01234", "02134")
     expected = alignment_expectation(view, metrics)
     outlier = expected.outlier(view.weights[0, 2])
@@ -52,7 +52,7 @@ def test_no_alignment_is_expected_without_alignment_heads(crossed):
     assert alignment_expectation(view, metrics) is None
 
 
-def test_positional_head_is_expected_to_attend_at_its_offset(made_up_trace):
+def test_head_named_previous_token_is_expected_to_attend_one_token_back(made_up_trace):
     view = view_of(made_up_trace(WORDS, WORDS), "encoder")
     expected = position_expectation(view, "previous token")
     # Three rows are not counted: the first has no previous token, the second's is the first token (an attention sink),
@@ -64,7 +64,7 @@ def test_positional_head_is_expected_to_attend_at_its_offset(made_up_trace):
     assert position_expectation(view, "rare word") is None
 
 
-def test_words_split_into_several_tokens_are_not_flagged(small_translator):
+def test_rows_of_words_split_into_several_tokens_are_not_flagged_as_exceptions(small_translator):
     trace = small_translator.trace("Antidisestablishmentarianism is a word.")
     view = view_of(trace, "encoder", words=True)
     several = np.array([len(group) > 1 for group in view.axes.rows])

@@ -22,13 +22,13 @@ def looking(rows, columns, cells):
     return weights
 
 
-def test_neighbour_task_excludes_the_first_token_and_the_end_symbol(made_up_trace):
+def test_previous_and_next_token_tasks_exclude_the_first_token_and_the_end_symbol(made_up_trace):
     assert links(made_up_trace, "previous", "a b c d", "x") == [(2, (1,)), (3, (2,))]
     assert links(made_up_trace, "next", "a b c d", "x") == [(0, (1,)), (1, (2,)), (2, (3,))]
     assert links(made_up_trace, "previous_german", "a", "x y z") == [(2, (1,)), (3, (2,))]
 
 
-def test_negation_task_links_neighbouring_words_to_the_negation(made_up_trace):
+def test_negation_task_links_the_neighbours_of_a_negation_to_the_negation(made_up_trace):
     assert links(made_up_trace, "negation", "I do not sleep", "x") == [(1, (2,)), (3, (2,))]
     assert links(made_up_trace, "negation", "Nobody sleeps", "x") == [(1, (0,))]
     assert links(made_up_trace, "negation", "We didn't sleep", "x") == [(0, (1,)), (2, (1,))]
@@ -48,7 +48,7 @@ def test_clause_comma_task_requires_a_comma_without_an_english_counterpart(made_
     assert links(made_up_trace, "comma", "That dog sleeps.", target) == [], "the first word opens no clause"
 
 
-def test_final_participle_is_linked_to_its_source_verb(made_up_trace):
+def test_participle_tasks_link_the_final_participle_to_its_verb_and_auxiliary(made_up_trace):
     source, target = "I have seen the old house .", "Ich habe das alte Haus gesehen ."
     # The step that reads "Haus" predicts "gesehen".
     cross = looking(8, 8, [(5, 2)])
@@ -62,18 +62,18 @@ def test_final_participle_is_linked_to_its_source_verb(made_up_trace):
     assert links(made_up_trace, "auxiliary", source, f"Ich habe das Haus {'ge' * 200_000}! .") == [], "nor any word"
 
 
-def test_alignment_tasks_cover_the_predicting_and_the_reading_step(made_up_trace):
+def test_alignment_tasks_exist_for_the_step_that_predicts_a_token_and_the_step_that_reads_it(made_up_trace):
     cross = looking(3, 3, [(0, 0), (1, 1)])
     assert links(made_up_trace, "alignment", "A dog", "Ein Hund", cross=cross) == [(1, (1,))]
     assert links(made_up_trace, "alignment_read", "A dog", "Ein Hund", cross=cross) == [(2, (1,))]
 
 
-def test_gallery_tasks_include_attending_to_the_end_symbol(made_up_trace):
+def test_two_gallery_tasks_describe_attention_to_the_end_symbol(made_up_trace):
     assert links(made_up_trace, "resting", "A dog", "Ein Hund") == [(0, (2,)), (1, (2,))]
     assert links(made_up_trace, "finished", "A dog", "Ein Hund") == [(2, (2,))]
 
 
-def test_head_with_the_most_attention_for_a_task_is_shown_on_its_best_sentences(made_up_trace):
+def test_gallery_shows_the_head_with_the_most_attention_for_a_task_on_its_best_sentences(made_up_trace):
     """One head attends uniformly. The other attends to the previous word, more strongly in the second sentence."""
     sentences = ["one two three four five six seven", "eight nine ten eleven twelve thirteen fourteen"]
     traces = []
@@ -95,7 +95,7 @@ def test_head_with_the_most_attention_for_a_task_is_shown_on_its_best_sentences(
     assert Gallery.from_json(found.to_json()) == found
 
 
-def test_gallery_examples_of_the_decoder_show_only_visible_tokens(made_up_trace):
+def test_gallery_examples_of_decoder_heads_show_no_later_tokens(made_up_trace):
     trace = made_up_trace(["A"], ["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"])
     shown = next(each for each in gallery_of([trace], "a model").exhibits if each.task == "previous_german")
     example = shown.examples[0]
@@ -149,7 +149,7 @@ def test_previous_token_head_does_not_count_as_a_negation_head(made_up_trace):
     assert special.head == 1 and special.passes and special.share - special.explained > 0.4
 
 
-def test_head_always_on_the_end_symbol_does_not_count_as_a_sentence_ending_head(made_up_trace):
+def test_head_that_always_attends_to_the_end_symbol_is_not_a_sentence_ending_head(made_up_trace):
     resting = np.eye(4)[[3] * 4]
     trace = made_up_trace(["a", "b", "c"], ["x", "y", "z"], cross=np.array([[resting]]))
     ended = next(each for each in gallery_of([trace], "made up").exhibits if each.task == "finished")

@@ -24,7 +24,7 @@ def test_head_matching_recovers_a_permutation_of_the_heads(small_translator):
     assert order[best_match(found)].tolist() == list(range(8))
 
 
-def test_models_with_different_tokenizers_are_compared_by_words(made_up_trace):
+def test_heads_of_models_with_different_tokenizers_are_compared_by_words(made_up_trace):
     whole = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]])
     parts = np.array([[0.5, 0.125, 0.125, 0.25], [0.1, 0.4, 0.4, 0.1], [0.1, 0.2, 0.6, 0.1], [0.0, 0.25, 0.25, 0.5]])
     a = made_up_trace(["the", "garden"], ["x"], encoder=whole)

@@ -85,7 +85,7 @@ def test_confidence_excludes_the_first_decoder_step(made_up_trace):
     ("name", "columns", "queries"),
     [("previous", (6, 0, 1, 2, 3, 4, 5), 5), ("same", range(7), 5), ("next", (1, 2, 3, 4, 5, 6, 0), 5)],
 )
-def test_head_with_a_fixed_offset_scores_one_only_for_that_offset(made_up_trace, name, columns, queries):
+def test_head_that_always_attends_at_one_offset_scores_one_only_for_that_offset(made_up_trace, name, columns, queries):
     trace = made_up_trace(SOURCE, TARGET, encoder=looking(*columns, of=7))
     metrics = head_metrics(trace, "encoder", SCORES)
     found = measured(trace, "encoder")
@@ -108,7 +108,7 @@ def test_decoder_metrics_of_a_previous_token_head_have_known_values(made_up_trac
     assert found["first"] == pytest.approx(2 / 6) and found["distance"] == pytest.approx(5 / 6)
 
 
-def test_attention_share_metrics_match_the_map(made_up_trace):
+def test_attention_share_metrics_match_hand_computed_values(made_up_trace):
     row = [0.3, 0.0, 0.05, 0.05, 0.0, 0.2, 0.4]
     found = measured(made_up_trace(SOURCE, TARGET, encoder=np.tile(row, (7, 1))), "encoder")
     assert found["first"] == pytest.approx(0.3) and found["end"] == pytest.approx(0.4)
@@ -198,7 +198,7 @@ def test_averaging_metrics_of_different_attention_kinds_raises_an_error(made_up_
         ("a", None, False),
     ],
 )
-def test_punctuation_is_recognised_by_the_text_of_a_token(text, span, punctuation):
+def test_token_is_punctuation_if_its_text_in_the_sentence_is_punctuation(text, span, punctuation):
     assert is_punctuation(Token(9, "▁x", span), text) == punctuation
 
 

@@ -35,13 +35,13 @@ def test_positional_head_is_named_after_its_offset(made_up_trace, offset, name):
     assert "Voita" in rules[0].threshold and len(rules) == (1 if offset == 0 else 2)
 
 
-def test_decoder_head_on_the_previous_token_is_named_previous_token(made_up_trace):
+def test_decoder_head_that_attends_one_token_back_is_named_previous_token(made_up_trace):
     decoder = np.eye(QUERIES, k=-1)
     decoder[0, 0] = 1.0
     assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous token",)
 
 
-def test_neighbour_head_just_above_one_half_is_named_only_by_the_clark_rule(made_up_trace):
+def test_head_with_60_percent_on_the_previous_token_is_named_only_by_the_clark_rule(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(-1, 20, 0.6))
     (rule,) = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
     assert rule.name == "previous token" and "Clark" in rule.threshold
@@ -71,7 +71,7 @@ def test_neighbour_heads_are_named_only_above_their_threshold(metric):
     assert passes(**{metric: 0.51, f"strongest_{metric}": 0.5}) == ()
 
 
-def test_clark_rule_does_not_name_a_head_that_attends_to_the_same_token():
+def test_clark_rule_does_not_name_a_head_whose_tokens_attend_to_themselves():
     assert passes(same=0.7, strongest_same=0.7, confidence=0.7) == ()
 
 
@@ -102,7 +102,7 @@ def test_head_that_attends_only_to_the_first_token_has_no_name(made_up_trace, ki
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
-def test_head_that_attends_only_to_the_end_symbol_is_named_only_after_it(made_up_trace, kind, count):
+def test_head_that_attends_only_to_the_end_symbol_is_named_end_symbol(made_up_trace, kind, count):
     weights = np.tile(np.eye(count + 1)[-1], (count + 1, 1))
     assert names(made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights}), kind) == ("end symbol",)
 

@@ -16,7 +16,7 @@ def test_attention_entropy_is_measured_in_nats():
 
 
 @pytest.mark.parametrize(("offset", "field"), [(-1, "previous"), (0, "same"), (1, "following")])
-def test_head_with_a_fixed_offset_has_a_share_of_one_at_that_offset(offset, field):
+def test_head_that_always_attends_at_one_offset_has_a_share_of_one_at_that_offset(offset, field):
     weights = np.eye(5, k=offset)
     weights[weights.sum(1) == 0, 0] = 1
     found = pattern(weights, np.ones((5, 5), bool), groups(5), groups(5), same_text=True)
@@ -40,7 +40,7 @@ def test_pattern_includes_the_mean_attention_to_the_end_symbol():
     assert (found.column, found.column_share) == (0, pytest.approx(0.5))
 
 
-def test_strongest_link_excludes_special_tokens_and_the_token_itself():
+def test_strongest_link_never_leads_to_a_special_token_or_the_token_itself():
     weights = np.array([[0.9, 0.1, 0.0], [0.3, 0.1, 0.6], [0.0, 1.0, 0.0]])
     found = pattern(weights, np.ones((3, 3), bool), groups(3), groups(3), same_text=True)
     assert found.strongest == Entry(1, 0, 0.3)
@@ -51,6 +51,6 @@ def test_strongest_link_excludes_special_tokens_and_the_token_itself():
     assert found.strongest == Entry(0, 0, 0.9), "the step that reads the start symbol writes the first word"
 
 
-def test_lone_end_symbol_has_no_strongest_link():
+def test_sentence_with_only_an_end_symbol_has_no_strongest_link():
     found = pattern(np.ones((1, 1)), np.ones((1, 1), bool), groups(1), groups(1), same_text=True)
     assert found.strongest is None and found.column is None

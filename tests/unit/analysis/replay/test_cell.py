@@ -31,7 +31,7 @@ def test_recomputed_cell_matches_the_trace(shaped_translator, shaped_trace, kind
         np.testing.assert_allclose(found.weighted_values.sum(axis=0), found.output, atol=1e-5)
 
 
-def test_cell_terms_match_the_layer_contributions(shaped_translator, shaped_trace):
+def test_terms_of_a_recomputed_cell_match_the_contributions_of_the_layer(shaped_translator, shaped_trace):
     weights = shaped_translator.weights()
     whole = contributions(shaped_trace, weights, "cross", 0)
     found = [cell(shaped_trace, weights, "cross", 0, head, 2, 3) for head in range(3)]

@@ -18,7 +18,7 @@ def found(replayed):
     return {stage.key: stage for stage in listed}
 
 
-def test_every_stage_tensor_has_its_stated_shape(replayed, found):
+def test_tensor_of_every_stage_has_the_stated_shape(replayed, found):
     config = replayed.model.config
     sizes = {
         "B": 1,
@@ -36,7 +36,7 @@ def test_every_stage_tensor_has_its_stated_shape(replayed, found):
         assert stage.name and (stage.layer is None or stage.layer == LAYER)
 
 
-def test_attention_stages_match_the_model(replayed, found):
+def test_recomputed_attention_stages_match_the_model(replayed, found):
     tensors, *_ = replayed.run_again()
     for kind in replayed.trace.kinds:
         prefix = "decoder.cross_attention" if kind == "cross" else f"{kind}.self_attention"
@@ -57,7 +57,7 @@ def test_attention_stages_match_the_model(replayed, found):
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_sublayer_stages_match_the_model(replayed, found, stack):
+def test_recomputed_sublayer_stages_match_the_model(replayed, found, stack):
     if stack not in replayed.trace.stacks:
         return
     tensors, *_ = replayed.run_again()
@@ -84,7 +84,7 @@ def test_sublayer_stages_match_the_model(replayed, found, stack):
         np.testing.assert_allclose(handed_on, after.numpy(), atol=1e-5)
 
 
-def test_input_and_output_stages_match_the_model(replayed, found):
+def test_recomputed_input_and_output_stages_match_the_model(replayed, found):
     tensors, outputs, logits = replayed.run_again()
     np.testing.assert_allclose(found["generator.logits"].array, logits.numpy(), atol=1e-5)
     np.testing.assert_allclose(found["generator.probabilities"].array, logits.softmax(-1).numpy(), atol=1e-5)
@@ -124,7 +124,7 @@ def test_stages_are_in_the_order_of_computation(shaped_translator, shaped_trace)
 
 
 @ONE_SHAPE
-def test_stages_reflect_a_disabled_mask_and_disabled_positions(shaped_translator):
+def test_stages_omit_positions_and_the_mask_if_both_are_switched_off(shaped_translator):
     interventions = Interventions(decoder_mask=False, positions=False)
     trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=interventions)
     found = {stage.key: stage for stage in stages(trace, shaped_translator.weights())}

@@ -13,7 +13,7 @@ def test_dropout_zeroes_the_requested_share_and_scales_up_the_rest(rate):
     assert (dropped == 0).double().mean() == pytest.approx(rate, abs=4 * (rate * (1 - rate) / dropped.numel()) ** 0.5)
 
 
-def test_dropout_of_neighbouring_numbers_is_independent():
+def test_dropout_drops_neighbouring_values_independently():
     torch.manual_seed(2)
     gone = (dropout(torch.ones(1_000_000), 0.25) == 0).double()
     for distance in (1, 2, 3, 4, 8):

@@ -45,7 +45,7 @@ def linux() -> tuple[int, ...]:
 
 
 @pytest.mark.skipif(linux() < (6, 1), reason="the system cannot move memory into huge pages")
-def test_used_memory_moves_into_huge_pages_and_unused_memory_costs_nothing():
+def test_used_memory_moves_into_huge_pages_without_allocating_unused_memory():
     use_huge_pages()  # Converts the memory that was allocated before this test.
     count = 16
     used, sparse = (mmap.mmap(-1, count * HUGE_PAGE, flags=mmap.MAP_PRIVATE) for _ in range(2))

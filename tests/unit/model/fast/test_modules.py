@@ -28,14 +28,14 @@ def texts():
     return torch.randint(4, 40, (2, 2, 7))
 
 
-def test_fast_model_has_the_same_output_and_parameter_names(pair, texts):
+def test_sped_up_model_has_the_output_and_parameter_names_of_the_original_model(pair, texts):
     plain, fast = pair
     assert list(fast.state_dict()) == list(plain.state_dict())
     assert all(isinstance(module, FastModule) for module in fast.modules())
     torch.testing.assert_close(fast(*texts), plain(*texts), atol=1e-5, rtol=1e-5)
 
 
-def test_fast_model_has_the_same_stepwise_output(pair, texts):
+def test_sped_up_model_has_the_stepwise_output_of_the_original_model(pair, texts):
     hidden = []
     for model in pair:
         cache, rows = model.start_cache(model.encode(texts[0], None)), []
@@ -55,7 +55,7 @@ def test_gradients_of_a_fast_model_match_those_of_the_original_model(pair, texts
     torch.testing.assert_close(*found, atol=1e-5, rtol=1e-4)
 
 
-def test_speeding_up_twice_or_editing_a_copy_does_not_change_the_output(pair, texts):
+def test_speeding_up_a_model_twice_or_editing_a_copy_does_not_change_its_output(pair, texts):
     fast = pair[1]
     before = fast(*texts)
     speed_up(fast)

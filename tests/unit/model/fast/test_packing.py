@@ -45,7 +45,7 @@ def test_packed_module_ignores_later_changes_to_its_weights(bias):
 
 
 @pytest.mark.parametrize("positions", [1, 4, 33])
-def test_packed_parts_of_a_cross_attention_projection_match_the_whole(positions):
+def test_packed_query_and_key_value_projections_match_the_joint_projection(positions):
     attention = of_halves(CrossAttention(24, 3, dropout=0.0))
     x = torch.randn(2, positions, 24)
     # Self-attention computes all three projections in one product.
