@@ -208,14 +208,14 @@ def test_saved_state_of_other_sentences_is_rejected(small_translator, file, tmp_
     with pytest.raises(KeyboardInterrupt):
         measure_corpus(small_translator, file, state, report=stop)
     file.write_text("Other words\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
-    with pytest.raises(ValueError, match="on other sentences: delete"):
+    with pytest.raises(ValueError, match="of other sentences: delete"):
         measure_corpus(small_translator, file, state)
 
 
 def test_saved_state_of_another_model_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
     corpus._save(state, corpus.MeasurementState("another", "", 0, pack(corpus.NO_METRICS)))
-    with pytest.raises(ValueError, match="on another model: delete"):
+    with pytest.raises(ValueError, match="of another model: delete"):
         measure_corpus(small_translator, file, state)
 
 

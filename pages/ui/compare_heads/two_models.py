@@ -106,7 +106,7 @@ def _describe_nulls(first: Translator, models: TwoModels) -> str:
         random, trace = untrained_of(models.second), models.traces[0]
         by_chance = similarities(trace, second_trace(first, CachedRuns(random), random, trace), models.kind)
         best = float(np.nanmean(matched_similarity(by_chance, best_match(by_chance))))
-        description += f"; if the second model has random weights, the mean of the best matches is {best:.2f}"
+        description += f"; for a second model with random weights, the mean of the best matches is {best:.2f}"
     return f"{description}. A match means something only if its similarity is clearly above chance."
 
 
