@@ -51,7 +51,7 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
   function offer() {
     buttons.forEach((button) => {
       const format = button.textContent ?? "";
-      // A page saved as HTML has no server to send the PDF writer. Its link would lead to the user's local file.
+      // A page saved as HTML cannot load the PDF writer, and a copied link would point to the user's local file.
       const served = location.protocol !== "file:" || (format !== "PDF" && format !== COPY_LINK);
       button.hidden = !served || !can(format);
     });

@@ -488,7 +488,7 @@ test("CSV text that a spreadsheet would run as a formula is escaped, and numbers
   for (const formula of ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "-", "+49 30", "＝1+1"]) {
     assert.equal(escaped(formula), `'${formula}`);
   }
-  // Where a locale separates cells by semicolons or tabs, a formula can begin inside the text.
+  // In some locales, a semicolon or a tab starts a new cell, so the text after it may be a formula.
   assert.deepEqual(["Hi;=1+1", "Hi;\"=1\"", "\t=1", "a\r\n=1;-2+3", "a; @b"].map(escaped),
     ["Hi;'=1+1", "Hi;'\"=1\"", "'\t'=1", "a\r\n'=1;'-2+3", "a;' @b"]);
   for (const cell of ["-0.25", "+1.5e-07", "12", "-3", "Hund", "a=b", "␣-", "masked", "Hi; there", "a\r\nb", ""]) assert.equal(escaped(cell), cell);

@@ -107,7 +107,7 @@ def test_too_little_text_for_a_vocabulary_is_reported():
         train_tokenizer(["a b c"], size=100)
 
 
-def test_tokens_never_cross_words_digits_or_punctuation():
+def test_text_is_split_between_words_digits_and_punctuation():
     assert units("I didn't see 'some' at 12 o'clock!! Geht's?") == [
         "I",
         " didn",

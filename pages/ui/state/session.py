@@ -93,7 +93,10 @@ def _without_list(state: State) -> State:
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
-    """Return the URL parameters that `follow_address` writes on a page; links with them add only one history entry."""
+    """Return the URL parameters that a page has after it was opened with `address`.
+
+    A link with these parameters adds one entry to the browser's history; other links add a second, rewritten one.
+    """
     return pinned_in_kind(opened_state(address, _state()), page).to_address()
 
 

@@ -63,7 +63,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     )
     if effect.others:
         show_numbers(
-            draw_table(effect), "off_draws", digits=4, label="The sampled sentences, and the translation with each"
+            draw_table(effect), "off_draws", digits=4, label="The sampled sentences, and the resulting translations"
         )
     table = step_table(effect)
     changes, divergences = st.columns(2, gap="medium")
