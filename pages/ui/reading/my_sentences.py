@@ -12,7 +12,7 @@ import streamlit as st
 from pages.ui.components.bundle import component
 from pages.ui.reading.target_language import kept_code
 from pages.ui.state import session
-from pages.ui.text.sentence_list import MAX_BYTES, SentenceList, sentences_in
+from pages.ui.text.sentence_list import MAX_CHARACTERS, SentenceList, sentences_in
 
 KEY = "sentence_list"
 # Session-state key for the number of times that the user has opened the dialog.
@@ -51,7 +51,7 @@ def sentence_stepper(codes: Sequence[str]) -> None:
             "count": len(sentences),
             "said": session.sentence_list().said,
             "asked": st.session_state.get(DIALOG_REQUESTS, 0),
-            "limit": MAX_BYTES,
+            "limit": MAX_CHARACTERS,
         },
     )
 

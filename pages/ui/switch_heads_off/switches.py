@@ -48,7 +48,7 @@ def pick_heads(reading: Reading) -> Interventions:
             "sentence is one that they could have received. It depends on the sentence drawn, so several are tried.",
         )
     gate.slider(
-        "Gate: share of the output kept",
+        "Gate: factor on the output",
         step=0.1,
         help=explain("gate"),
         **bind_number(OffParams, "gate", maximum=params.most),

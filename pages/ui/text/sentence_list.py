@@ -9,7 +9,7 @@ MAX_SENTENCES = 200
 # shorter.
 LONGEST = 1_000
 # Maximum length of a text from the browser, in characters. A full list of typical sentences is shorter.
-MAX_BYTES = 200_000
+MAX_CHARACTERS = 200_000
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class SentenceList:
 
 def sentences_in(text: str) -> SentenceList:
     """Return the first `MAX_SENTENCES` distinct lines of a text that are neither blank nor too long."""
-    if len(text) > MAX_BYTES:
-        return SentenceList(said=f"This text is too long: paste at most {MAX_BYTES:,} characters.")
+    if len(text) > MAX_CHARACTERS:
+        return SentenceList(said=f"This text is too long: paste at most {MAX_CHARACTERS:,} characters.")
     if "\0" in text:
         return SentenceList(said="This is not plain text: save it as UTF-8 text, one sentence per line.")
     lines = [line.strip() for line in replace_surrogates(text).removeprefix("\ufeff").splitlines()]

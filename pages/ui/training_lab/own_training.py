@@ -20,10 +20,10 @@ from transformer.tasks.run import TaskRun
 SLICE_SECONDS = 0.15
 SLICE_INTERVAL = 0.2
 TAB = "_tab"
-# Session-state keys. NUMBER counts the user's training runs, so it identifies the latest one. START_TIME is set from
-# the creation of a training run until the user leaves it or the page reports that the server dropped it.
+# Session-state keys. NUMBER counts the user's training runs, so it identifies the latest one. TRAINING_STARTED is set
+# from the creation of a training run until the user leaves it or the page reports that the server dropped it.
 NUMBER = "_training_number"
-START_TIME = "_training_begun"
+TRAINING_STARTED = "_training_begun"
 # Session-state key of the error that stopped the training run, if any.
 STOP_ERROR = "_training_stopped"
 
@@ -55,7 +55,7 @@ def begin() -> Training:
     """Create a new training run with the current settings, without starting it."""
     prepare()
     st.session_state[NUMBER] = st.session_state.get(NUMBER, 0) + 1
-    st.session_state[START_TIME] = True
+    st.session_state[TRAINING_STARTED] = True
     st.session_state.pop(STOP_ERROR, None)
     session.update(LabParams, moment=NEWEST)
     return TRAININGS.begin(_tab(), session.params(LabParams).config)
@@ -68,7 +68,7 @@ def reset() -> None:
 
 def leave() -> None:
     """Callback: drop the user's own training run, and return to the recorded one."""
-    for key in (START_TIME, STOP_ERROR):
+    for key in (TRAINING_STARTED, STOP_ERROR):
         st.session_state.pop(key, None)
     session.store(session.params(LabParams).from_the_beginning())
     TRAININGS.leave(_tab())
@@ -200,8 +200,8 @@ def describe_speed(run: TaskRun) -> str:
 
 def show_made_room() -> None:
     """Show a message if the user's training run was dropped to make room for other users' runs."""
-    if st.session_state.get(START_TIME) and TRAININGS.of(_tab()) is None:
-        st.session_state.pop(START_TIME)
+    if st.session_state.get(TRAINING_STARTED) and TRAININGS.of(_tab()) is None:
+        st.session_state.pop(TRAINING_STARTED)
         st.info(
             f"Your training run was dropped, because this server keeps at most {MAX_TRAININGS} runs. Train again with "
             "the same settings to get the same result."

@@ -1,6 +1,6 @@
 import pytest
 
-from pages.ui.text.sentence_list import LONGEST, MAX_BYTES, MAX_SENTENCES, sentences_in
+from pages.ui.text.sentence_list import LONGEST, MAX_CHARACTERS, MAX_SENTENCES, sentences_in
 
 
 def test_each_distinct_line_becomes_one_sentence():
@@ -17,7 +17,7 @@ def test_message_counts_the_omitted_sentences():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "not plain text"), ("x" * (MAX_BYTES + 1), "too long")],
+    [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "not plain text"), ("x" * (MAX_CHARACTERS + 1), "too long")],
 )
 def test_unusable_sentence_list_is_reported(text, said):
     found = sentences_in(text)
