@@ -15,7 +15,8 @@ from zlib import crc32
 
 import pytest
 
-# Test time of half a share, in seconds. On two cores, half a share takes one minute.
+# Seconds of test time in each half of a share: the tests related to the changes, and the tests whose turn it is. On two
+# cores, each half takes one minute.
 SECONDS = 120
 # Assumed duration in seconds of a test whose pytest mark states none, keyed by path prefix.
 COSTS = {"tests/browser": 5, "tests/ui": 2, "": 2}
@@ -49,13 +50,13 @@ INSTALLED = ("pyproject.toml", "requirements", "deploy/", "transformer/files/pat
 
 
 def names(path: str) -> set[str]:
-    """Return the subjects of a file: the names of its folders and its own name, without the GENERAL ones."""
+    """Return the names of a file and its folders, except names in GENERAL."""
     parts = PurePosixPath(path).with_suffix("").parts
     return {part.removeprefix("test_").replace("-", "_") for part in parts} - GENERAL
 
 
 def concerned(test: str, changed: Iterable[str]) -> bool:
-    """Return whether a test's path or parameters name a subject of a changed file."""
+    """Return whether a test's path or parameters contain a name that also occurs in a changed file's path."""
     path, _, case = test.partition("::")
     subjects = names(path) | set(re.findall(r"[a-z]\w+", case.partition("[")[2])) - GENERAL
     return any(_alike(subject, name) for path in changed for name in names(path) for subject in subjects)
@@ -71,9 +72,9 @@ def share(tests: Mapping[str, float], changed: Sequence[str], turn: int) -> set[
     """Return the ids of the tests to run this time.
 
     Args:
-        tests: duration of each long test in seconds, by id; a test of SECONDS or more runs only at night.
+        tests: duration of each long test in seconds, by id. A test that takes SECONDS or longer runs only at night.
         changed: paths of the changed files.
-        turn: a number that increases with each commit, to select other tests each time.
+        turn: a number that increases with each commit, so that different tests are selected each time.
     """
     short = {test: cost for test, cost in tests.items() if cost < SECONDS}
     about = [test for test in short if concerned(test, changed)]
@@ -82,7 +83,7 @@ def share(tests: Mapping[str, float], changed: Sequence[str], turn: int) -> set[
 
 
 def _within(tests: Iterable[str], costs: Mapping[str, float]) -> Iterator[str]:
-    """Yield the first tests that fit into the time budget."""
+    """Yield the tests in order, and skip each test that no longer fits into the time budget."""
     spent = 0.0
     for test in tests:
         if spent + costs[test] <= SECONDS:
@@ -100,7 +101,7 @@ def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
 
 
 def seconds(test: str, marked: float | None) -> float:
-    """Return the expected duration of a test in seconds: `marked` or, without it, a default by the test's path."""
+    """Return the expected duration of a test in seconds: `marked` or, if None, a default for the test's folder."""
     return marked or next(cost for beginning, cost in COSTS.items() if test.startswith(beginning))
 
 

@@ -528,7 +528,8 @@ function twoHeads(names, second) {
 const TOKENS = { words: false, hide: false };
 
 test("links of a word exclude the word itself, its neighbours, special tokens and positional heads", () => {
-  // "it" attends to the distant word "dog", "the" attends to the end symbol, "dog" to itself, "barks" to its neighbour.
+  // "it" attends to the distant word "dog", and "the" to the end symbol. "dog" attends to itself, and "barks" to its
+  // neighbour.
   const data = twoHeads(["previous token", ""], [5, 1, 1, 5, 1, 5]);
   const links = wordLinks(data, TOKENS, { row: 4 });
   assert.deepEqual(links.strongest.map(({ head, row, column, weight, usual }) => [head, row, column, weight, usual]),

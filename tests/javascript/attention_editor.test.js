@@ -71,8 +71,8 @@ test("the preview of an edited row matches the model", async () => {
   const { versions } = await read("after");
   const choice = { words: false, hide: false };
   const [shares, even] = parseEdits(edits);
-  // The edit in layer 1 is compared with the model. It changes the model's input to layer 2, so the edit in layer 2 is
-  // compared with a row computed by hand.
+  // The preview in layer 1 is compared with the model's weights. The edit there changes the model's input to layer 2.
+  // Therefore, the preview in layer 2 is compared with a row computed by hand.
   const before = arrange(versions.before, choice, 0, 1);
   near(preview(before, even).values, views["after-false"][0][1].flat(), 2e-5);
   const { columns } = before;

@@ -60,7 +60,7 @@ PINNED = {"rows": [1, 3], "columns": [0, 2, 4]}
 
 
 def node() -> str:
-    """Return the path of Node: the one that tests/requirements.txt installs, or else one on the system."""
+    """Return the path of the Node executable from tests/requirements.txt or, if it is missing, of the system's."""
     found = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
     if found is None:
         if os.environ.get("CI") == "true":
@@ -195,7 +195,7 @@ def write_changed(folder: Path, translator) -> None:
 
 
 def write_training(folder: Path) -> None:
-    """Write two short training runs as the training film receives them, and the expected content of their frames."""
+    """Write two short training runs in the training film's input format, and the expected content of their frames."""
     config = TaskConfig(task="copy", d_model=8, heads=2, layers=2, items=4, steps=6, snapshots=3, warmup=2)
     trainer = TaskTrainer(config, "dacb")
     trainer.advance(steps=5)

@@ -44,7 +44,7 @@ UNTRUSTED = [
     "ﬁ… “q”",
     "a \u202edog\u2069 \u2067b",
 ]
-# Markup of every syntax in one line, so that one script run of a page checks all of it.
+# Markup in all syntaxes on one line, so that one script run of a page checks them all.
 MIXED = '# **b** <b>x</b> "><script>x [x](http://y) $\\frac{a}{b}$ :smile: :red[x] \u202e'
 MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[", "\u202e")
 # Words with a meaning in JavaScript or in Vega expressions.
@@ -82,7 +82,7 @@ def opened(page: str = FIRST, **address: str) -> AppTest:
     test = AppTest.from_file("../../app.py", default_timeout=240)
     for key, value in address.items():
         test.query_params[key] = value
-    # app.py opens at the first page; AppTest opens the other pages by their files.
+    # app.py opens the first page. To open another page, AppTest needs the path of the page's file.
     return (test if page == FIRST else test.switch_page(page)).run()
 
 
@@ -177,7 +177,7 @@ def without_escapes(shown: str) -> str:
 
 
 def expand(test: AppTest) -> AppTest:
-    """Open every expander on the page that renders its content only when it is opened."""
+    """Open all expanders that render their content only when they are opened."""
     closed = [each.proto.id for each in test.expander if each.proto.id and not each.proto.expanded]
     if closed:
         states = test._tree.get_widget_states()
@@ -223,7 +223,7 @@ def same_numbers(shown: Any, computed: Any) -> None:
 
 
 def figures(test: AppTest) -> tuple[int, int]:
-    """Return the number of Plotly and Altair charts, and check that each chart has a text description."""
+    """Return the numbers of Plotly charts and of Altair charts, and check that each chart has a text description."""
     plotly, altair = test.get("plotly_chart"), test.get("vega_lite_chart")
     assert all(node.proto.alt for node in (*plotly, *altair))
     return len(plotly), len(altair)

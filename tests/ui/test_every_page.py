@@ -81,7 +81,7 @@ OWN_FIGURES = {
     "training_lab": ["training", "lab-answer"],
     "long_texts-map": ["long-maps"],
 }
-# Numbers of Plotly and Altair charts, keyed by page or part, without charts of recorded measurements.
+# Number of Plotly charts and of Altair charts on each page or part, not counting charts of recorded measurements.
 FIGURES = {
     "inside_a_layer-stages": (0, 0),
     "inside_a_layer-cell": (2, 2),

@@ -173,7 +173,7 @@ def test_slide_title_is_shown_above_the_slide_and_stored_in_the_url():
     assert received(test)["heading"] == "", "outside of the lecture mode"
     other = act(opened("pages/about.py", text=DREAM, slides=parameter(test, "slides")), "start")
     assert received(other)["heading"] == title
-    # The URL has the slide's number but shows another page, so the slide's title is not shown.
+    # Although the URL contains the slide's number, it opens another page, so the slide's title is not shown.
     elsewhere = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"), slide="1", lecture="true")
     assert received(elsewhere)["heading"] == ""
     for text in ("<b>bold</b>", "", 7, None):
@@ -183,7 +183,7 @@ def test_slide_title_is_shown_above_the_slide_and_stored_in_the_url():
 
 
 def test_slide_stores_and_displays_its_head_and_step():
-    """The page chose the head by default, and another version of the page might choose another head."""
+    """The slide stores a head chosen by default, because another version of the page might choose another head."""
     test = act(opened("pages/encoder_attention.py", text=DREAM), "add")
     head = shown(test)
     (slide,) = received(test)["slides"]

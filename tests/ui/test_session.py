@@ -45,7 +45,8 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
         kept = {name: value for name, value in written.items() if name not in ("rows", "columns")}
 
 
-# A few sequences suffice in most test runs, because tests/ui/test_every_page.py opens and leaves every page and part.
+# A few page sequences suffice in most test runs, because tests/ui/test_every_page.py opens and leaves all pages and
+# parts of pages.
 WALKS = {
     "text": st.text(max_size=40),
     "target": st.text(max_size=40),
@@ -115,7 +116,7 @@ def test_link_to_a_figure_already_contains_the_full_url_of_the_page(monkeypatch,
 
 def test_pins_are_dropped_when_the_sentence_changes():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", cross_rows="1")
-    # This sentence has the same default head, so only the pins change.
+    # The new sentence has the same default head as DREAM, so only the pins change.
     submit(test, "I have a cat.")
     assert healthy(test) and not [name for name in test.query_params if "rows" in name]
     # The browser releases the pins itself, so the server sends no new request.
@@ -130,7 +131,7 @@ def test_pins_on_target_tokens_are_dropped_when_the_translation_changes():
     submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["encoder_rows"] == "2"
     assert "decoder_rows" not in test.query_params and "cross_columns" not in test.query_params
-    # The browser has released all pins, so a new request restores the remaining one.
+    # The browser has released all pins, so a new request restores the pin that is still valid.
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"]["number"] > before
 
 

@@ -75,7 +75,7 @@ def test_switched_off_heads_are_replaced_as_chosen_and_scaled_by_the_chosen_gate
     # Attention cannot be more even than uniform, so the gate is limited to 1.
     assert healthy(test) and switches(test)[1]["changed"] == "set to a gate of 1"
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="mean", off_gate="0.5")
-    assert healthy(test) and "set to a gate of 0.5" in texts(test)
+    assert healthy(test) and "head 5 set to 0.5" in texts(test)
     off = Interventions(gates={("cross", 5, 4): 0.5}, mode="mean")
     change = float(shipped.score(DREAM, None, [off]).change[0])
     assert table(test, "change", "kl")["change"].sum() == pytest.approx(change, abs=1e-4)
@@ -158,7 +158,7 @@ def test_page_scores_the_user_translation(shipped):
 
 @pytest.mark.thorough
 def test_page_with_a_long_sentence_sends_less_than_three_megabytes(narrow_app):
-    """Adds up the messages of one script run. The switches take one byte per pixel, and the maps before and after
+    """Adds up the message sizes of one script run. The switches take one byte per pixel, and the maps before and after
     switching heads off take 16 bits per weight.
     """
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)

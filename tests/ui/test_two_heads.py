@@ -1,4 +1,4 @@
-"""Tests of comparing two heads in a model whose stacks have different depths."""
+"""Tests the comparison of two heads in a model whose stacks have different depths."""
 
 import re
 

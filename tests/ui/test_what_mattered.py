@@ -24,7 +24,7 @@ def app(**address: str) -> AppTest:
 
 
 def rows(test: AppTest, **chosen: object) -> list[float]:
-    """Return the scores in those rows of the table of scores that have the given values."""
+    """Return the scores in the table rows that have the given values."""
     numbers = table(test, "method", "side", "score")
     for column, value in chosen.items():
         numbers = numbers[numbers[column] == value]

@@ -40,7 +40,7 @@ def module_name(path):
 
 
 def offenders(paths, forbidden):
-    """Return the forbidden imports, by importing file."""
+    """Return the forbidden imports of each file."""
     found = {str(path.relative_to(ROOT)): [name for name in imported(path) if forbidden(name)] for path in paths}
     return {path: names for path, names in found.items() if names}
 
@@ -181,7 +181,7 @@ def test_all_csv_files_are_written_by_one_function():
 
 # This package imports third-party models; its modules read file formats that no other module reads.
 INTEROP = ROOT / "transformer" / "interop"
-# This file reads the weights and settings in folders that other programs wrote, with size limits.
+# This file reads weights and settings from folders that other programs wrote, and enforces size limits.
 HUGGINGFACE_FILES = ROOT / "transformer" / "checkpoints" / "huggingface_files.py"
 COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 

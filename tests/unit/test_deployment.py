@@ -1,4 +1,4 @@
-"""Tests that the files in deploy/ name the same processes and files, and that their settings work."""
+"""Tests that the files in deploy/ agree on the names of processes and files, and that their settings work."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Tests of the requests that a real server with the shipped settings accepts."""
+"""Tests which requests a real server with the shipped settings accepts."""
 
 import http.client
 import socket
@@ -114,7 +114,7 @@ def test_session_opens_only_for_host_names_of_this_machine(port):
     ids=" ".join,
 )
 def test_server_contacts_no_other_machine_at_startup_or_when_other_sites_connect(tmp_path, command):
-    """Streamlit once looked up the server's public IP address whenever a page of another site tried to connect."""
+    """Streamlit used to look up the server's public IP address whenever a page on another site tried to connect."""
     notes = tmp_path / "notes"
     with serving("-c", WATCHED, str(notes), *command) as port:
         for origin in ("http://evil.example", "https://evil.example:8501", "http://192.0.2.1", "null"):
@@ -228,7 +228,7 @@ def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
 
 
 def test_no_client_can_clear_the_shared_caches():
-    """Streamlit itself would clear the caches and send no answer."""
+    """Without the endpoint filter, Streamlit would clear the caches and send no response."""
     assert is_needed(BackMsg(rerun_script=ClientState())) and not is_needed(BackMsg(clear_cache=True))
 
 

@@ -70,7 +70,7 @@ def test_model_continues_with_the_value_returned_by_a_hook(small_translator, sit
     assert abs(trace.log_probs - plain.log_probs).max() > 1e-4
     if (arrays := shown(trace, site)) is not None:
         np.testing.assert_array_equal(arrays[0], given[site][0].numpy())
-    # Without details, another attention kernel may be used, so allow for rounding.
+    # With `details=False`, a different attention kernel may run, so allow for rounding errors.
     again = small_translator.trace(TEXT, TARGET, hooks={site: change})
     np.testing.assert_allclose(again.log_probs, trace.log_probs, atol=1e-5)
 

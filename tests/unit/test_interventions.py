@@ -156,7 +156,7 @@ def test_head_names_count_from_one_and_parse_back(small_config):
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_stepwise_decoding_with_interventions_matches_a_single_pass(translator, name):
-    """An encoder head changes every cross-attention key; a decoder head changes the cached keys of later layers."""
+    """A changed encoder head affects cross-attention keys. A changed decoder head affects later layers' cached keys."""
     model, ids = translator._model, translator.tokenizer.encode_ids
     edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
     source, target = torch.tensor([ids(TEXT)]), torch.tensor([ids(TARGET)])
@@ -440,7 +440,7 @@ def test_mean_over_many_resampling_draws_approaches_mean_ablation(translator):
         outputs = draws.offsets[kind]
         spread = outputs.std(dim=0).clamp_min(1e-6)
         assert spread.mean() > 0.05
-        # Errors in units of the standard error, which are normally distributed for this many draws.
+        # Divided by the standard error, the errors are normally distributed for this many draws.
         error = (outputs.mean(dim=0) - mean.offsets[kind][0]) / spread * 400**0.5
         assert error.abs().max() < 6 and error.square().mean() == pytest.approx(1, abs=0.25)
 

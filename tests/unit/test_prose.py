@@ -51,7 +51,7 @@ NO_PROSE = re.compile(r"[;{}]\s*$|^\s*<|\\\w+\{|\bimport |\b[a-z]+ = ")
 
 
 def faults(text: str, headless: re.Pattern[str] = HEADLESS) -> Iterator[str]:
-    """Yield the findings in one docstring, comment or heading."""
+    """Yield the style faults in one docstring, comment or heading."""
     # Code, tables, argument names and examples are not prose.
     prose = re.sub(r"``?[^`]*``?|https?://[^\s)]+|\{[^{}]*\}", "X", text)
     for found in PRIVATE.finditer(re.sub(r"^ *\w+(, \w+)*: ", "", prose, flags=re.MULTILINE)):
@@ -65,17 +65,18 @@ def faults(text: str, headless: re.Pattern[str] = HEADLESS) -> Iterator[str]:
 
 
 def faults_on_screen(text: str) -> Iterator[str]:
-    """Yield the findings in a text on screen, in which each inserted value is an X."""
+    """Yield the style faults in an on-screen text, in which X stands for each inserted value."""
     is_list = not re.search(r"[.,:;!?]", text) and len(text.split()) > LONGEST
     if not WORDS_IN_A_ROW.search(text) or NO_PROSE.search(text) or is_list:
         return
-    # Sources and values in parentheses do not count as words of a sentence. A text without a final full stop is a list.
+    # Sources and values in parentheses do not count as words of a sentence. In a text without a final full stop,
+    # semicolons separate the items of a list, and each item counts as a sentence.
     text = re.sub(r" \([^()]*\)", "", text).rstrip()
     yield from faults(text if text.endswith(".") else text.replace(";", "."), HEADLESS_ON_SCREEN)
 
 
 def faults_of_name(name: str) -> Iterator[str]:
-    """Yield the findings in the name of a test."""
+    """Yield the style faults in the name of a test."""
     if HEADLESS_NAME.search(name):
         yield f"no subject: {name}"
     for found in PRIVATE.finditer(name.replace("_", " ")):
@@ -91,7 +92,7 @@ def definitions(node: ast.AST) -> Iterator[ast.Module | ast.ClassDef | ast.Funct
 
 
 def faults_of_python(source: str) -> Iterator[str]:
-    """Yield the findings in the docstrings, comments and test names of a module."""
+    """Yield the style faults in the docstrings, comments and test names of a module."""
     for node in definitions(ast.parse(source)):
         text = ast.get_docstring(node) or ""
         yield from faults(text, HEADLESS_MODULE if isinstance(node, ast.Module) else HEADLESS)
@@ -104,7 +105,7 @@ def faults_of_python(source: str) -> Iterator[str]:
 
 
 def faults_of_strings(source: str) -> Iterator[str]:
-    """Yield the findings in the strings of a module, except docstrings."""
+    """Yield the style faults in the strings of a module, except docstrings."""
     tree = ast.parse(source)
     inside = {
         id(part)
@@ -129,14 +130,14 @@ def faults_of_strings(source: str) -> Iterator[str]:
 
 
 def faults_of_script_strings(source: str) -> Iterator[str]:
-    """Yield the findings in the strings of a script."""
+    """Yield the style faults in the strings of a script."""
     code = re.sub(r"/\*[\s\S]*?\*/|^[ \t]*//.*|(?<=\s)//.*", "", source, flags=re.MULTILINE)
     for double, template in re.findall(r"\"([^\"\n]*)\"|`([^`\n]*)`", code):
         yield from faults_on_screen(double or re.sub(r"\$\{[^{}]*\}", "X", template))
 
 
 def faults_of_texts(source: str) -> Iterator[str]:
-    """Yield the findings in the strings of a TOML file, except example sentences."""
+    """Yield the style faults in the strings of a TOML file, except example sentences."""
     values = [tomllib.loads(source)]
     for value in values:
         if isinstance(value, dict):
@@ -146,16 +147,16 @@ def faults_of_texts(source: str) -> Iterator[str]:
 
 
 def faults_of_javascript(source: str) -> Iterator[str]:
-    """Yield the findings in the comments of a script."""
+    """Yield the style faults in the comments of a script."""
     for comment in re.findall(r"/\*[\s\S]*?\*/|(?:^[ \t]*//.*\n?)+|(?<=\s)//.*", source, re.MULTILINE):
         text = "\n".join(line.strip("/* \t") for line in comment.splitlines()).strip()
-        # A tag such as "@param {T} name" is followed by a description.
+        # Keep only the description that follows a tag such as "@param {T} name".
         described = [re.sub(r"^@\w+ (\{[^\n]*\} ?)?(\[?\w+\]?( |$))?", "\n", line) for line in text.splitlines()]
         yield from faults("" if FOR_TOOLS.match(text) else "\n".join(described).strip())
 
 
 def faults_of_document(source: str) -> Iterator[str]:
-    """Yield the findings in the headings, paragraphs, lists and tables of a document."""
+    """Yield the style faults in the headings, paragraphs, lists and tables of a document."""
     source = re.sub(r"^```.*?^```|^( {4}.*\n)+", "", source, flags=re.DOTALL | re.MULTILINE)
     titles = {page.title for page in PAGES.values()}
     # A block is a heading, a table row, or a group of other lines.
@@ -172,7 +173,7 @@ ON_SCREEN = {".py": faults_of_strings, ".js": faults_of_script_strings, ".toml":
 
 
 def findings() -> list[str]:
-    """Return all findings in the project, with their files."""
+    """Return all style faults in the project, with their files."""
     folders = ("transformer", "attention_atlas", "pages", "tests", "benchmarks", "deploy", "docs", "assets")
     paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
     return [

@@ -100,7 +100,7 @@ def test_ctrl_c_is_reported_in_one_line_while_several_processes_load(tmp_path):
         start_new_session=True,
     )
     app = psutil.Process(process.pid)
-    # One child process tracks the semaphores of the others.
+    # One child process only tracks the semaphores of the other processes, so wait for a second child process.
     while len(app.children()) < 2:
         assert process.poll() is None
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Finds heads whose removal changes a translation, and the first of several interventions that changes it."""
+"""Finds heads whose removal changes a translation and, among several interventions, the first that changes it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class DecisiveHeadsRun(Run[DecisiveHeads]):
 
     text: str
 
-    message = "Looking for heads that change the translation …"
+    message = "Looking for heads whose removal changes the translation …"
 
     def compute(self, runs: Translator) -> DecisiveHeads:
         return decisive_heads(runs, self.text)

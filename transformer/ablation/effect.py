@@ -76,7 +76,8 @@ class EffectRun(Run[Effect]):
     """Model run that computes `effect_of` for a text.
 
     Attributes:
-        trace: model run that supplies the text and, optionally, a translation for both models to read.
+        trace: model run that supplies the text and, optionally, a translation that the model reads with and without the
+            changes.
         interventions: changes to the model.
         draws: number of draws in "resample" mode.
 

@@ -57,7 +57,7 @@ class PatchingQuestion:
 
     @property
     def runs(self) -> tuple[TraceRun, TraceRun]:
-        """The model runs on `text` and on `other`, without interventions."""
+        """The runs of the model on `text` and on `other`, without interventions."""
         return (TraceRun(self.text, self.target, details=True), TraceRun(self.other, self.target, details=True))
 
 
@@ -149,7 +149,7 @@ class GridRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class DifferencesRun(Run[np.ndarray]):
-    """Model run that returns how far apart two sentences' logit differences are at each step, nats [T].
+    """Model run that returns the distance between two sentences' logit differences at each step, in nats, [T].
 
     The model reads the same translation with both sentences. At each step, `question_of` chooses the two tokens.
     """
@@ -263,7 +263,9 @@ def partner_positions(site: PatchSite, text: Trace, other: Trace, step: int) -> 
 
 
 def grid_cells(site: PatchSite, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
-    """Return an array with one dict of patches per grid cell, empty if none of the cell's positions has a counterpart.
+    """Return an array with one dict of patches per grid cell.
+
+    A dict is empty if none of its cell's positions has a counterpart.
 
     Args:
         site: site to patch.

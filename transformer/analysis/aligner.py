@@ -1,4 +1,7 @@
-"""Finds the cross-attention heads of a model that align words best, and the decoding step at which they do so."""
+"""Finds a model's best alignment heads in cross-attention.
+
+They align a target token either at the decoding step that predicts the token or at the next step, which reads it.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -46,8 +49,9 @@ class Aligner:
 def find_aligner(metrics: HeadMetrics) -> Aligner | None:
     """Choose a model's alignment heads from cross-attention metrics averaged over many sentences.
 
-    The head that agrees best with the mean of all heads determines the layer and the step. Other heads in that layer
-    are added if they align more than half of the target tokens at that step.
+    The head that agrees best with the mean of all heads determines the layer, and which of STEPS aligns a token: the
+    step that predicts it or the step that reads it. Other heads in that layer are added if they align more than half of
+    the target tokens at that step.
 
     Returns:
         The heads and the step, or None if no head aligns more than half of the target tokens.

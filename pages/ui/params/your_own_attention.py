@@ -25,7 +25,7 @@ class OwnParams(Params, prefix="own_"):
 
 @dataclass(frozen=True)
 class OwnHeadParams(AttentionParams, prefix="own_"):
-    """The selected head of a file, with the display settings and pinned tokens of its attention maps."""
+    """The selected head of the user's attention file, with the display settings and pinned tokens of its maps."""
 
     # A new translation resets nothing, because the file's heads do not depend on it.
     OF_TRANSLATION = ()

@@ -1,4 +1,4 @@
-"""Grid with the effect of every single patch at one site of the model, and controls that choose a patch."""
+"""Grid with the effect of each patch on its own at one site of the model, and controls that choose a patch."""
 
 from dataclasses import dataclass
 
@@ -36,8 +36,8 @@ class ChosenPatch:
     """The patch that the page shows.
 
     Attributes:
-        patches: the places to overwrite in sentence A, each with the position in sentence B to copy from.
-        label: a description of the places.
+        patches: activations to overwrite in the run on sentence A, each with the position in sentence B to copy from.
+        label: a description of these activations.
     """
 
     patches: Patches
@@ -45,7 +45,7 @@ class ChosenPatch:
 
 
 def show_grid(pair: PatchingPair) -> ChosenPatch:
-    """Show the grid of single patches and the controls that choose one, and return the chosen patch."""
+    """Show the effect of each patch on its own and the controls that choose a patch, and return the chosen patch."""
     params = session.params(PatchParams)
     site, direction = params.site, params.direction
     # The controls share one row, even on a projector 1024 pixels wide.
@@ -58,7 +58,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
             **bind(PatchParams, "direction"),
             help="Noising: run A with one value from B's run. If A's choice turns into B's, A needs its own value. "
             "Denoising: run B with one value from A's run. If A's choice comes back, that value is enough. The two "
-            "answers may differ: if two places do the same job, neither is needed, but either is enough.",
+            "answers may differ: if two values do the same job, neither is needed, but either is enough.",
         )
         st.selectbox(
             "Patch",
@@ -105,7 +105,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
             ),
             key="patch_grid",
             clicked=_store_cell,
-            alt=f"Results ({unit}) of every single patch ({site_name(site).lower()}); the table below has the numbers.",
+            alt=f"Results ({unit}) of each single patch ({site_name(site).lower()}); the table below has the numbers.",
         )
     st.caption(
         (
@@ -141,7 +141,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
 
 
 def grid_run(pair: PatchingPair, site: PatchSite, direction: Direction) -> GridRun:
-    """Return the model run that measures every single patch at a site, by noising or denoising."""
+    """Return the model run that measures each patch at a site on its own, by noising or denoising."""
     return GridRun(pair.question if direction == "needed" else pair.question.reversed, site)
 
 

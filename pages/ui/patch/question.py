@@ -101,7 +101,7 @@ def pick_question(reading: Reading) -> PatchingPair:
 
 
 def _pick_other(text: str) -> str:
-    """Show the text box for sentence B, by default A's partner in `PAIRS`, or A if it has no partner; return B."""
+    """Show a text box for sentence B, and return B. Its default is A's partner in `PAIRS`, or A if `PAIRS` has none."""
     partner = next(
         (example.b if text == example.a else example.a for example in PAIRS if text in (example.a, example.b)), text
     )

@@ -105,7 +105,8 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
         values: the encoding values, [P, N].
         dimensions: the numbers of the N dimensions.
         marked: the 1-based positions to mark with a vertical line.
-        most: the largest absolute value that the vertical axis has to show. Pass the same for plots to compare.
+        most: the largest absolute value that the vertical axis has to show. Pass the same value for plots that users
+            compare.
     """
     figure = go.Figure(
         [

@@ -47,7 +47,7 @@ def _show_offsets(table: np.ndarray) -> None:
             place,
             main_figure(
                 "**Positional encoding:** only the offset between two positions counts",
-                "Equal along the diagonals, and largest for a position with itself",
+                "Dot products are equal along each diagonal, and largest on the main one",
                 when=name == "dot product",
             ),
         ):
@@ -63,7 +63,7 @@ def _show_offsets(table: np.ndarray) -> None:
             show_altair(
                 offset_chart(offsets, name),
                 key=f"positions_{name}_offset",
-                alt=f"{title} by the offset between two positions, from {offsets.mean[0]:.4f} at offset 0.",
+                alt=f"{title} by the offset between two positions; {offsets.mean[0]:.4f} at offset 0.",
                 sentence="",
             )
             st.markdown(
@@ -84,8 +84,8 @@ def _show_offsets(table: np.ndarray) -> None:
                 label=f"{title} of every pair",
             )
     st.caption(
-        "sin a · sin b + cos a · cos b = cos(a − b): each pair of dimensions adds the cosine of offset times "
-        "frequency to the dot product, wherever the two positions are. For a position with itself, the dot product is "
+        "sin a · sin b + cos a · cos b = cos(a − b): each pair of dimensions adds cos(offset × frequency) to "
+        "the dot product, wherever the two positions are. The dot product of an encoding with itself is "
         f"D / 2 = {width / 2:g}, so every encoding has the norm √(D/2) = {np.sqrt(width / 2):.2f}."
     )
 

@@ -31,7 +31,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# Logarithm of the probability ratio, in nats, from which ratios are shown as powers of ten instead of written out.
+# A ratio of probabilities is shown as a power of ten if its logarithm, in nats, is at least this large.
 MAX_WRITTEN_RATIO = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 NO_POSITIONS = Interventions(positions=False)
@@ -129,7 +129,7 @@ def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
 
 
 def new_words(runs: list[ShuffledRun]) -> str:
-    """Return a Markdown table of the translations that marks words missing from the original translation.
+    """Return a Markdown table of the translations, in which words missing from the original translation are marked.
 
     The table has one column per word order, one row with positional encoding and one row without.
     """

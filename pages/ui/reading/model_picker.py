@@ -27,7 +27,7 @@ def chosen_model() -> ModelFolder | None:
 
 
 def chosen_languages() -> Languages:
-    """Return the chosen model's languages; for a multilingual model, codes in the text override its default ones."""
+    """Return the chosen model's languages. Language codes in the text override a multilingual model's defaults."""
     folder = chosen_model()
     if folder is None:
         return LANGUAGES

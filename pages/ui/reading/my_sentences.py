@@ -22,7 +22,7 @@ draw_list = component("sentence_list/sentence_list")
 
 
 def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the user's sentences, each prefixed with the current language codes if it has none; may be empty."""
+    """Return the user's sentences, if any. Each sentence without language codes is prefixed with the current codes."""
     return tuple(kept_code(sentence, codes) for sentence in session.sentence_list().sentences)
 
 

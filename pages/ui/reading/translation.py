@@ -76,14 +76,14 @@ def _show_given(reading: Reading) -> None:
     whose = f"from {markdown(origin)}" if origin else "not the model's own translation"
     read.markdown(
         f"**The model now reads:** {markdown(reading.trace.target_text)} ({whose})  \n{likelihood(reading.trace)}; "
-        f"the model's own: {likelihood(reading.own)}.",
+        f"the model's own translation: {likelihood(reading.own)}.",
         help=explain("log-probability", "nats", "token"),
     )
     back.button("Back to the model's translation", on_click=session.read_own_translation, width="stretch")
 
 
 def _read_another(typed: str) -> None:
-    """Callback: read the user's translation, and close the box, which would cover the button that discards it.
+    """Callback: read the user's translation, and close its box, because the box would cover the discard button.
 
     The box gets a new key, because a late message from the browser would report a box with the old key as still open.
     """

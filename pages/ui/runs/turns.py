@@ -191,7 +191,7 @@ class _Request:
 
     Attributes:
         kind, item: as in `Turns.together`; None for an exclusive turn.
-        early: whether the request goes before requests that are not early.
+        early: whether the request has priority: it goes before requests without priority.
         woken: set when the request gets its turn or is finished.
         outcome: the result, or an exception.
     """

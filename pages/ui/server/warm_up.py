@@ -49,7 +49,7 @@ async def warm_up() -> None:
 
     for page in PAGES:
         await draw(page)
-    # Call `tune_process` last, so that the exemption includes objects from modules that the pages import.
+    # Call `tune_process` last. It exempts existing objects from garbage collection, including those of page modules.
     await asyncio.to_thread(tune_process)
     _is_warm = True
 
@@ -60,7 +60,7 @@ def seconds_left() -> int:
 
 
 class _HeadlessClient(SessionClient):
-    """A Streamlit session client without a browser, which sets an event when its page is complete."""
+    """A Streamlit session client that needs no browser and sets an event when its page is complete."""
 
     def __init__(self) -> None:
         self.drawn = asyncio.Event()

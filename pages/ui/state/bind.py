@@ -72,8 +72,8 @@ def setting(cls: type[Params], **changes: object) -> dict[str, Any]:
 def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
     """Return a callback that passes a segmented control's value to `store`, unless the value is empty.
 
-    A segmented control with a required choice is never empty. The browser still reports an empty value if a script run
-    was interrupted before the browser had received the new value.
+    Even if a choice is required, the browser may report an empty value. This happens if a script run was interrupted
+    before the browser had received the new value.
     """
 
     def stored() -> None:

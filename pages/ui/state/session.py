@@ -61,8 +61,8 @@ def follow_address(page: str, *, write: bool = True) -> None:
     such a URL has no text, the session keeps its text and model. A URL without parameters comes from the menu, and
     changes nothing.
 
-    The URL is also ignored if a widget's callback has stored a value before this script run, even an unchanged value:
-    when the user acted, the browser had not yet received the last URL that was written.
+    The URL is also ignored if a widget's callback has stored a value, even an unchanged one, before this script run. In
+    that case, the browser may have sent its URL before it received the last URL that was written.
 
     Args:
         write: whether to write the state to the URL; False if the script run is about to open another page.
@@ -126,7 +126,7 @@ def page_address(*changed: Params) -> dict[str, str]:
 
 
 def rewrite_address() -> None:
-    """Write the state to the URL again; for pages that correct a choice after the model has read the sentence."""
+    """Write the state to the URL again. Pages do so if they correct a choice after the model has read the sentence."""
     state = st.session_state[STATE] = without_the_previous(_state(), st.session_state[MIRRORED], just_decoded=False)
     _write_address(state, st.session_state[ADDRESS])
 
@@ -153,7 +153,7 @@ def text() -> str:
 
 
 def target() -> str:
-    """Return the translation to read instead of the model's own; empty for none."""
+    """Return the translation to read instead of the model's own, or an empty string if there is none."""
     return _state().target
 
 
@@ -178,7 +178,7 @@ def set_experiment(experiment: str) -> None:
 
 
 def embedded_experiment() -> str:
-    """Return the experiment to embed in figures; empty for none."""
+    """Return the experiment to embed in figures, or an empty string if there is none."""
     return st.session_state.get(EXPERIMENT, "")
 
 

@@ -134,7 +134,7 @@ def changed_heads(interventions: Interventions, *, head_name: Callable[[Kind, in
             else f"with {heads_named} replaced by {'its output' if count == 1 else 'their outputs'} "
             "for another sentence"
             if gate == 0
-            else f"with {heads_named} set to a gate of {gate:g}"
+            else f"with the {'gate' if count == 1 else 'gates'} of {heads_named} set to {gate:g}"
         )
     )
 

@@ -99,8 +99,8 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         ),
         (
             "estimated",
-            "**Estimated** from one gradient: a first-order approximation of the change, with nothing (zero) in the "
-            "head's place",
+            "**Estimated** from one gradient: a first-order approximation of the change if the head's "
+            "output is set to zero",
             importance.estimated,
         ),
     ):
@@ -118,8 +118,8 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
                 st.markdown(TITLES[kind])
                 _show_board(values, kind, name, most)
     st.caption(
-        "All six maps share one scale. Its middle means no change. Towards one end, the translation becomes less "
-        "likely without the head; towards the other end, more likely. Click a cell to switch off that head alone; "
+        "All six maps share one scale. Its middle means no change. Blue: the translation is less likely "
+        "without the head. Red: the translation is more likely without it. Click a cell to switch off only that head; "
         "with the keyboard, use the switches above.",
         help=explain("head", "log-probability", "nats"),
     )
@@ -197,8 +197,8 @@ def describe_correlation(agreement: float) -> str:
 def importance_table(importance: MeasuredImportance) -> pd.DataFrame:
     """Return a table with one row per head: attention kind, 1-based layer and head, measured and estimated change.
 
-    Changes are in nats. If several sentences were sampled, the columns low and high bound the measured change's 95%
-    interval.
+    Changes are in nats. If several sentences were sampled, the columns `low` and `high` contain the ends of the
+    measured change's 95% interval.
     """
     has_draws = len(importance.drawn[KINDS[0]]) > 1
     rows = []

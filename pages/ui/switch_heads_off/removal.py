@@ -50,7 +50,7 @@ def show_removal(reading: Reading) -> None:
     st.toggle(
         "Remove one head after another, and measure the effect on this sentence",
         help="Measures every head on its own, then removes one head after another, in five different orders. This "
-        "takes several seconds for a short sentence, half a minute or more for a long one.",
+        "takes several seconds for a short sentence, and half a minute or more for a long one.",
         **bind(OffParams, "removal"),
     )
     if params.removal:
@@ -159,7 +159,7 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def removable_steps(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """Return how many heads can be removed before `values` fall below `least`; `values[0]` is with all heads."""
+    """Return how many heads can be removed before `values`, which start with no head removed, fall below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 

@@ -23,14 +23,14 @@ def spare_head(reading: Reading) -> Bet:
         effects = [reading.runs.get(EffectRun(reading.run, Interventions({head: 0.0}))) for head in heads]
         costs = [abs(effect.change) for effect in effects]
         reasons = [
-            f"{choice}, it changes by {typeset(effect.change, '+.2f')} nats, and the model writes "
+            f"{choice}: the log-probability changes by {typeset(effect.change, '+.2f')} nats, and the model writes "
             + ("the same translation" if effect.first_difference is None else "a different translation")
             for choice, effect in zip(choices, effects, strict=True)
         ]
         best, worst = costs.index(min(costs)), costs.index(max(costs))
         reason = (
-            f"Cost is the size of the change in the translation's log-probability: without {reasons[best]}; without "
-            f"{reasons[worst]}."
+            "Cost is the size of the change in the translation's log-probability. The cost is lowest without "
+            f"{reasons[best]}. It is highest without {reasons[worst]}."
         )
         return answer_of_worth(choices, tuple(-cost for cost in costs), reason)
 

@@ -19,7 +19,7 @@ from transformer.values.trace import KINDS, Trace
 KEY = "head_switches"
 # Descriptions, for exported files, of how each mode changes a head's output.
 BASELINES: dict[Mode, str] = {
-    "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of the output",
+    "zero": "a head's output is multiplied by the gate, so a gate of 0 removes the output",
     "mean": "the difference between a head's output and its mean over 200 sentences is multiplied by the gate, so 0 "
     "leaves the mean",
     "uniform": "a head's weights are mixed with equal weights for all visible tokens, so 0 makes the weights equal",

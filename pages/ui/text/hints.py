@@ -24,8 +24,8 @@ WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 # Explanations of known errors, keyed by example sentence and by the words in its translation that reveal the error.
 MISTAKES = {
-    ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
-    "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
+    ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” refers to "
+    "the street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
 }
 # Notes on translations that are right only by luck, keyed by example sentence and by the words that are right.
 LUCKY = {

@@ -43,7 +43,7 @@ def test_edited_model_continues_from_the_tokens_before_the_chosen_step(shaped_tr
     assert found.step == default_step(before, after) == 3
     read = [token.id for token in before.predicted_tokens]
     assert [token.id for token in found.written.tokens[:3]] == read[:3]
-    # The first token after the prefix is the one that the pass over the whole translation finds most likely there.
+    # The first token after the prefix is the most likely token at this step in the pass over the whole translation.
     assert found.written.tokens[3].id == found.next_tokens[1] == int(after.candidate_ids[3, 0])
     assert continue_from(shaped_translator, before, after, 1).written.tokens[1].id == int(after.candidate_ids[1, 0])
 

@@ -119,7 +119,7 @@ def test_agreement_command_writes_its_file(model_folder, small_translator, tmp_p
 
 
 def remove_by(importance, model_folder, run_main):
-    """Run the removal command with a head importance file."""
+    """Run the removal command with a file of head importances."""
     pairs, output = importance.with_name("pairs.tsv"), importance.with_name("removal.json")
     pairs.write_text("A dog.\tEin Hund.\n", encoding="utf-8")
     files = ("--data", pairs, "--importance", importance, "--output", output, "--model", model_folder)

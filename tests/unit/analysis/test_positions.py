@@ -67,7 +67,7 @@ def test_dot_product_of_positional_encodings_depends_only_on_their_offset(width,
     for matrix in (dot_products(table), distances(table)):
         assert np.array_equal(by_offset(matrix).offsets, np.arange(64))
         np.testing.assert_allclose(by_offset(matrix).spread, 0, atol=1e-9)
-    # By the law of cosines, because the squared norm of every encoding is width / 2.
+    # The law of cosines gives these distances, because the squared norm of every encoding is width / 2.
     expected = np.sqrt(np.maximum(width - 2 * dot_products(table), 0))
     np.testing.assert_allclose(distances(table), expected, atol=1e-6)
 

@@ -1,4 +1,7 @@
-"""Compares recomputed numbers with the shipped model, whose weights are larger than those of untrained models."""
+"""Compares recomputed numbers with those of the shipped model.
+
+The weights, and thus the rounding errors, are larger than in untrained models.
+"""
 
 import numpy as np
 import pytest

@@ -15,9 +15,9 @@ Change = Callable[[dict[str, torch.Tensor], slice, slice], None]
 
 @pytest.fixture(scope="session")
 def changed_copier(copying_translator: Translator) -> Callable[[Change], Translator]:
-    """Return a function that builds a copying model with edited weights.
+    """Return a function that applies a given change to a copying model's weights and returns the changed model.
 
-    The edit receives the weights by name, and the residual-stream dimensions that hold tokens and positions.
+    The change is called with the weights by name, and with the residual-stream dimensions of tokens and of positions.
     """
 
     def changed(change: Change) -> Translator:

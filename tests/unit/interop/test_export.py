@@ -64,7 +64,8 @@ def test_exported_model_gives_the_same_results_in_hugging_face(name, tokenizer, 
     assert theirs(text)["input_ids"] == tokenizer.encode_ids(text)
     source = torch.tensor([theirs(text)["input_ids"]])
     translator = Translator.load(tmp_path / "ours", "cpu")
-    # Our search never writes incomplete characters, but transformers does, so suppress byte tokens in both.
+    # Our search never generates incomplete characters, but the search in `transformers` does, so suppress byte tokens
+    # in both searches.
     bytes_alone = sorted(translator.tokenizer.spelling.parts)
     ours = [token.id for token in translator.translate(text, suppressed=frozenset(bytes_alone)).tokens]
     written = peer.model.generate(source, max_length=STEPS + 1, suppress_tokens=bytes_alone)

@@ -85,7 +85,7 @@ def assert_same(ours, theirs, what):
 
 @torch.inference_mode()
 def check_parity(peer, folder):
-    """Compare the attention weights and logits of a padded batch, and the logits again token by token."""
+    """Check that both models give a padded batch the same attention and logits, and the same logits token by token."""
     model, theirs = load_checkpoint(folder).model, peer.model
     config = theirs.config
     generator = torch.Generator().manual_seed(3)

@@ -8,7 +8,9 @@ from transformer.model.transformer import build
 
 
 def looking(back, length=5):
-    """Return the weights of a head whose queries attend `back` positions back, or to themselves if there is none."""
+    """Return the weights of a head that attends to the token `back` positions earlier; the first `back` rows attend to
+    themselves.
+    """
     size = 2 * length + 1
     weights = np.zeros((1, 1, 1, size, size))
     at = np.arange(size)

@@ -182,8 +182,8 @@ def test_token_ids_logits_and_attention_match_transformers(name, plain_tokenizer
         text = TYPED[number] if number < len(TYPED) else "".join(draw.choices(TYPED, k=4))
         ids = [token.id for token in loaded.tokenizer.encode(text, end=False)]
         expected = their_tokenizer(text, split_special_tokens=True)["input_ids"]
-        # An added token without an embedding row breaks their model. Our tokenizer spells such a token with other
-        # tokens.
+        # An added token without an embedding row breaks the model in `transformers`, whereas our tokenizer encodes it
+        # as other tokens.
         if max(expected, default=0) < theirs.config.vocab_size:
             assert ids == expected, text
         assert loaded.tokenizer.decode(ids) == their_tokenizer.decode(ids, clean_up_tokenization_spaces=False)
@@ -197,7 +197,7 @@ def test_token_ids_logits_and_attention_match_transformers(name, plain_tokenizer
     torch.testing.assert_close(logits, out.logits[..., :size], atol=2e-5, rtol=1e-5)
     for ours, attention in zip(record.tensors["decoder.weights"], out.attentions, strict=True):
         torch.testing.assert_close(ours, attention, atol=1e-5, rtol=0)
-    # Rows beyond the vocabulary have no logit, so they get no probability.
+    # Embedding rows beyond the vocabulary stand for no token, so they have no logit and no probability.
     assert logits.shape[-1] == min(len(their_tokenizer), theirs.config.vocab_size)
 
 

@@ -130,7 +130,8 @@ def test_caption_names_the_heads_that_are_off():
     for_another = "cross attention, layer 1, head 8 replaced by its output for another sentence"
     assert named(one, mode="resample") == f"with {for_another}"
     assert named(one, two, mode="resample") == "with 2 heads replaced by their outputs for another sentence"
-    assert named(one, gate=1.5) == "with cross attention, layer 1, head 8 set to a gate of 1.5"
+    assert named(one, gate=1.5) == "with the gate of cross attention, layer 1, head 8 set to 1.5"
+    assert named(one, two, gate=1.5) == "with the gates of 2 heads set to 1.5"
 
 
 def test_caption_states_the_measured_effect(small_translator):

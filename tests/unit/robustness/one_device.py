@@ -22,7 +22,8 @@ class OneDevice(TorchDispatchMode):
         results: whether results may be copied to the CPU. Of these, only token ids and row indices may return to the
             device.
         given: whether precomputed numbers, such as head means or positions, may be copied to the device.
-        counting: whether values read back are 0, 1, 2 and so on, so that the rows of a batch take different tokens.
+        counting: whether values read back are 0, 1, 2 and so on instead of zeros, so that the rows of a
+            batch choose different tokens.
     """
 
     def __init__(self, *, results: bool = False, given: bool = False, counting: bool = False) -> None:

@@ -32,8 +32,8 @@ from transformer.text.normalisation import normalise, normalise_with_spans, repl
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, units
 from transformer.values.trace import KINDS, Trace
 
-# Characters that normalise to several characters or none, or that join their neighbours, lone surrogates, and
-# characters with a meaning in markup, scripts or tables.
+# Lone surrogates, characters that normalise to several characters or to none, characters that join their neighbours,
+# and those used in markup, scripts or tables.
 STRANGE = (
     "ﷺ½ﬃ㍿Ⅷ\u0301\u0323\u1160\u11ff\u200b\u200d\u2060\ufeff\u00ad\u202e\u2028\x00\x1b\x7f\ud800\udfff"
     "▁ \t\n\r\"'<>&$`*_[](){}|=+-@\\:;,🙂🇩🇪👩👧"
@@ -111,7 +111,7 @@ def is_shown(trace: Trace) -> None:
         titles=titles(True),
         mask=view.mask,
     )
-    # Streamlit serialises charts in the same way, without Altair's limit on the number of rows, but indents the JSON.
+    # Like Streamlit, serialise without Altair's limit on the number of rows. Unlike Streamlit, do not indent the JSON.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_json(indent=None)
     assert json.loads(spec, parse_constant=refuse) and spec.encode("utf-8")

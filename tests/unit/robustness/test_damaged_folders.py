@@ -1,4 +1,4 @@
-"""Tests that a damaged model folder is either rejected with one clear message or loads the original model."""
+"""Tests that a damaged model folder is either rejected with one clear message or still yields the original model."""
 
 import os
 import shutil
@@ -74,7 +74,7 @@ def load(kind: str, folder: Path) -> Translator | LanguageModel:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, small_config: TransformerConfig) -> Whole:
-    """Save intact models with one layer per stack, because the tests load them thousands of times."""
+    """Save and return intact models, with one layer per stack, so that the tests can load them thousands of times."""
     place = tmp_path_factory.mktemp("whole")
     folders = {"translator": place / "translator", "language model": place / "language-model"}
     configs = {

@@ -6,7 +6,7 @@ from transformer.tasks.trainer import TaskTrainer
 
 @pytest.fixture(scope="session")
 def small_config():
-    """Return the configuration of a training run that takes about a second, too little for a high accuracy."""
+    """Return the configuration of a training run of about a second, which is too short to reach a high accuracy."""
     return TaskConfig(task="copy", d_model=16, items=16, steps=12, snapshots=4, warmup=2, seed=5)
 
 

@@ -133,7 +133,7 @@ def test_model_answer_at_any_snapshot_has_tokens_probabilities_and_attention(sma
 
 
 def test_attention_recomputed_from_a_snapshot_matches_its_recorded_attention(small_config, small_run):
-    """The two differ only by rounding, because a snapshot stores weights and attention in float16."""
+    """Recomputed and recorded weights differ only by rounding, because a snapshot stores all numbers in float16."""
     snapshot = small_run.snapshots[-1]
     items = Items(task_named("copy"), small_config.seed)
     found = attention(model_at(small_config, snapshot), items, [small_run.item])

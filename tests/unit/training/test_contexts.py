@@ -39,7 +39,7 @@ def test_all_copies_of_a_text_are_in_the_same_context(tokenizer):
 
 
 def test_contexts_include_repeated_patterns(tokenizer):
-    """Patterns are added to the usual contexts, and consist of tokens from the texts in random order."""
+    """Patterns are added to the usual contexts, and consist of randomly ordered tokens from the texts."""
     without, data = contexts(tokenizer, width=100), contexts(tokenizer, width=100, patterns=1.0)
     assert np.array_equal(data.tokens[: len(without)], without.tokens) and len(data) == 2 * len(without)
     known = {token for text in TEXTS for token in tokenizer.encode_ids(text, end=False)}

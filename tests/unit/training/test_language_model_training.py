@@ -1,4 +1,4 @@
-"""Tests that the trainer of translators also trains language models."""
+"""Tests that the trainer of translation models also trains language models."""
 
 import csv
 import dataclasses

@@ -19,8 +19,8 @@ from transformer.training.trainer import Trainer
 
 @pytest.fixture
 def folders(tokenizer, tmp_path):
-    """Return a folder with one folder per machine: "first" after three steps, "second" as prepared, and "other" with
-    other data.
+    """Return a folder with one folder per machine. "first" has been trained for three steps, "second" has only been
+    prepared, and "other" contains different data.
     """
     for name, seed in (("second", 1), ("other", 3)):
         (tmp_path / f"of {name}").mkdir()

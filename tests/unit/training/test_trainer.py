@@ -215,7 +215,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
 
 
 def test_training_resumes_after_preparing_the_data_again_only_if_the_data_is_unchanged(trained, prepared):
-    """If other data had as many tokens, training once continued on it and sealed a useless model as valid."""
+    """Training used to continue on different data with equally many tokens, and marked the useless model as valid."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")
     assert trainer(trained, steps=4).step == 3
@@ -260,7 +260,7 @@ def test_deleted_weights_are_restored_from_the_training_state(trained):
 
 
 def test_saved_weights_are_listed_in_step_order(tmp_path):
-    """Covers steps beyond ten million, whose file names sort differently."""
+    """Covers steps beyond ten million, whose file names do not sort in step order."""
     folder = RunFolder(tmp_path)
     for step in (9_999_999, 10_000_000, 10_000_025):
         folder.save_weights(step, {"weight": torch.tensor([float(step)])}, keep=2)
@@ -344,7 +344,7 @@ def gradients_of_a_step(training):
 
 
 def unsplit_gradients(run, process):
-    """Return the gradients of one step in full precision without dropout, with its summed loss and number of tokens."""
+    """Return one training step's gradients, summed loss and number of tokens, in full precision and without dropout."""
     training = Trainer(run, TrainConfig(**{**TINY, "micro_batches": 4, "dropout": 0.0}), process)
     training._autocast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=False)
     gradients = {}

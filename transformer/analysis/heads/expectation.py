@@ -41,7 +41,7 @@ class Expectation:
     Attributes:
         weights: expected weights, float64 [R, C]. For an alignment head, the mean map of all alignment heads, with 0
             in special columns; for a positional head, 1 at the predicted position and 0 elsewhere.
-        counted: whether the name predicts a column for each row, bool [R]; True for at least one row.
+        counted: for each row, whether the name predicts a column, bool [R]; True for at least one row.
         read: whether a row is labelled with the token that its step reads, rather than the one that its step predicts.
     """
 
@@ -50,7 +50,14 @@ class Expectation:
     read: bool
 
     def support(self, weights: np.ndarray) -> np.ndarray:
-        """Return the expected weight of a row's strongest column, averaged over counted rows, [..., R, C] to [...]."""
+        """Return the expected weight of the column that is strongest in the given weights, averaged over counted rows.
+
+        Args:
+            weights: attention weights, [..., R, C].
+
+        Returns:
+            The averages, [...].
+        """
         return self._at_strongest(weights)[..., self.counted].mean(axis=-1)
 
     def outlier(self, weights: np.ndarray) -> Outlier | None:

@@ -22,7 +22,7 @@ from transformer.values.trace import Kind, Trace
 EXAMPLES = 3
 # A head does a task if at least this share of its attention is on the task's links. This project chose the threshold.
 MIN_TASK_SHARE = 0.4
-# For a specific task, the share must also be larger, by at least this margin, than the part that general tasks explain.
+# For a specific task, the share must also exceed, by at least this margin, the share that general tasks explain.
 # Voita et al. 2019 (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
 MARGIN = 0.1
 # Decimal places to which shares are rounded.
@@ -67,12 +67,12 @@ class Exhibit:
         kind, layer, head: attention kind, 0-based layer and 0-based head.
         share: mean share of the head's attention on the task's links, over all rows that have links.
         everyone: mean share of attention on the task's links, over all heads of the attention kind.
-        rule: name of the general task that explains most of the share; empty if the exhibit's task is itself general,
+        rule: name of the general task that explains most of `share`; empty if the exhibit's task is itself general,
             or if no general task explains any part.
-        explained: part of the share that general tasks explain. If a general task also covers a link, the head's mean
-            share on that general task counts as explained.
+        explained: the part of `share` that general tasks explain. For each link that a general task also covers, it
+            includes the head's mean share on that general task.
         rows, sentences: numbers of rows and sentences that were measured.
-        examples: sentences that illustrate the task best, best first.
+        examples: sentences that illustrate the task, best first.
     """
 
     task: str
@@ -150,7 +150,7 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
 
 @dataclass(frozen=True, eq=False)
 class _TaskMeasurement:
-    """A task measured on one sentence: the trace, the links, and each head's attention share on each link."""
+    """A task measured on one sentence: the trace, the links, and each head's attention weight on each link."""
 
     shares: np.ndarray
     trace: Trace
@@ -168,19 +168,19 @@ def _choose_head(
 ) -> Exhibit:
     """Return the head that represents a task, with example sentences.
 
-    Among the heads that pass the thresholds, choose the one whose share exceeds the explained part most. If no head
-    passes, choose the head with the largest share.
+    Among the heads that pass the thresholds, choose the one whose attention on the task's links most exceeds the part
+    that general tasks explain. If no head passes, choose the head with the most attention on these links.
 
     Args:
         task: task to find a head for.
         measurements: measurements of the task, one per sentence.
-        rules: general tasks, each with every head's share of attention on the general task's links, [L, H].
+        rules: general tasks, each with the share of every head's attention that is on its links, [L, H].
     """
     rows = sum(len(each.links) for each in measurements)
     means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # For each general task, the part of each head's attention on each link that the general task explains,
-    # [L, H, links]. The zeros stand for no general task.
+    # How much of each head's attention on each link a general task explains: one array [L, H, links] per general task.
+    # The zeros come first, so that no general task is named if none explains anything.
     parts = [
         np.zeros((*means.shape, rows)),
         *(
@@ -216,8 +216,8 @@ def _choose_head(
 def _covered_by_rule(measurement: _TaskMeasurement, rule: HeadTask) -> list[bool]:
     """Return, for each link of a sentence, whether a general task also covers the link.
 
-    A general task with the same columns in every row, such as the one about the end symbol, covers these columns in all
-    rows.
+    In some general tasks, such as the one about the end symbol, all links have the same columns. Such a task covers
+    these columns in every row, including rows for which it has no link.
     """
     ruled = dict(rule.links(measurement.trace))
     places = set(ruled.values())

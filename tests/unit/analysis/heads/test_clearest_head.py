@@ -65,14 +65,14 @@ def test_default_head_of_an_empty_sentence_is_the_first_head(made_up_trace):
 
 
 def crossing(made_up_trace, *maps):
-    """Return the default cross-attention head. In each string, digit n is the column to which row n attends."""
+    """Return the default cross-attention head. The n-th digit of a map's string is the column that row n attends to."""
     maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in maps]], dtype=float)
     trace = made_up_trace(WORDS[:4], WORDS[:4], cross=maps)
     return clearest_head(trace, head_metrics(trace, "cross", SCORES))
 
 
 def test_default_cross_attention_head_agrees_best_with_the_other_heads(made_up_trace):
-    # The first head is fully confident, but aligns the second word unlike the other heads.
+    # The first head is fully confident, but aligns the second word differently from the other heads.
     found = crossing(made_up_trace, "02230", "01234", "01234", "01134")
     assert (found.head, found.name) == (1, ALIGNMENT)
 

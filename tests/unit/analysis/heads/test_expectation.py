@@ -11,7 +11,7 @@ SCORES = [0.0] * 20
 
 @pytest.fixture
 def crossed(made_up_trace):
-    """Return a function that makes cross-attention heads. In a string, digit n is the column to which row n attends."""
+    """Return a function that makes cross-attention heads from strings, whose n-th digit is the column for row n."""
 
     def make(*heads, words=WORDS):
         maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in heads]])
@@ -55,8 +55,8 @@ def test_no_alignment_is_expected_without_alignment_heads(crossed):
 def test_head_named_previous_token_is_expected_to_attend_one_token_back(made_up_trace):
     view = view_of(made_up_trace(WORDS, WORDS), "encoder")
     expected = position_expectation(view, "previous token")
-    # Three rows are not counted: the first has no previous token, the second's is the first token (an attention sink),
-    # and the last is the end symbol's row.
+    # Three rows are not counted. The first row has no previous token. The second row's previous token is the first
+    # token, an attention sink. The last row belongs to the end symbol.
     assert expected.counted.tolist() == [False, False, True, True, False] and expected.read
     straying = np.eye(5)[[0, 0, 1, 0, 4]]
     outlier = expected.outlier(straying)
