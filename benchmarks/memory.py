@@ -31,7 +31,7 @@ from transformer.values.decoding_settings import MAX_BEAM_SIZE
 # URL paths of the pages, except those that need no model and therefore read no sentence.
 PAGES = tuple("" if page.name == FIRST else page.name for page in REGISTERED.values() if page.needs != "nothing")
 VIEWS = 20
-# One user in this many requests a beam search of maximum size.
+# One in every SEARCHES users requests a beam search of maximum size.
 SEARCHES = 5
 SETTLED = 100
 LONGEST = 100

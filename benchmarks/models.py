@@ -84,7 +84,8 @@ class TorchPeer(nn.Module):
         layer = nn.TransformerEncoderLayer(
             config.d_model, config.heads, config.d_ff, config.dropout, batch_first=True, norm_first=True
         )
-        # torch's own encoder would warn that nested tensors, an inference feature, do not work with norm_first.
+        # The encoder that nn.Transformer builds by default would warn that nested tensors, an inference feature, do not
+        # work with norm_first.
         encoder = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(config.d_model), enable_nested_tensor=False)
         self.transformer = nn.Transformer(
             config.d_model,

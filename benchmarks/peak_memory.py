@@ -2,8 +2,8 @@
 
     python benchmarks/peak_memory.py [--json FILE]
 
-Each row is measured in a fresh process, on Linux; the memory includes Python, torch and the shipped model. The target
-is at most 1,000 MB.
+Each row of the results is measured in a fresh process, on Linux. The memory includes Python, torch and the shipped
+model. The target is at most 1,000 MB.
 """
 
 import os
@@ -35,7 +35,9 @@ PARTS = (NOTHING, BOARD, GRAPH, *METHODS, EVERYTHING)
 
 
 def compute(part: str) -> None:
-    """Run the computation of one row. An attribution method explains one word, and then the whole sentence."""
+    """Run the computation for one row of the results. An attribution method explains one word, and then the whole
+    sentence.
+    """
     translator = Translator.load(device="cpu")
     trace = translator.trace(SENTENCE, details=True)
     if part in (BOARD, EVERYTHING):

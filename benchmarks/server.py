@@ -1,4 +1,4 @@
-"""Starts the app's server in a separate process; reads memory and processor time of the process and its children."""
+"""Starts the app's server in a separate process, and reads the memory and processor time of it and its children."""
 
 import os
 import socket

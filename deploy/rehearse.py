@@ -49,7 +49,7 @@ LOG = 'log_format visits "$upstream_addr|$upstream_cache_status|$request_uri";'
 
 @dataclass
 class Image:
-    """The result of running the Dockerfile: a folder, its environment variables and its command."""
+    """The image that a build of the Dockerfile produces: a folder, environment variables and a command."""
 
     folder: Path
     environment: dict[str, str]
@@ -173,7 +173,7 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 
 def visits(log: Path) -> list[list[str]]:
     """Return the process, cache status and path of each request so far."""
-    # Wait for nginx, which writes the log line when a request ends, a moment after the response.
+    # Wait for nginx, which writes the log line of a request only a moment after it has sent the response.
     time.sleep(0.5)
     return [line.rpartition(", ")[2].split("|", 2) for line in log.read_text(encoding="utf-8").splitlines()]
 

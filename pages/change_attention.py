@@ -20,7 +20,7 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.state import session
 from transformer.values.interventions import AS_TRAINED
 
-# Keep the line spacing small: on a projector, every line above the map pushes it off the screen.
+# Keep the gaps small. On a projector, too many lines above the map would push it off the screen.
 with st.container(gap="xsmall"):
     reading = read_sentence()
     beside = show_translation(reading)

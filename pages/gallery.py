@@ -28,17 +28,17 @@ with st.container(width=320):
     show_model_menu()
 if gallery is None:
     st.markdown(
-        "A program can find out what individual heads of this model do. It runs the model on many sentences. This page "
-        "then shows each head on the sentences that illustrate it best."
+        "A program can find out what individual heads of this model do by running the model on many sentences. This "
+        "page then shows each head with the sentences that illustrate it best."
     )
     offer_measurement(
-        GALLERY, model, find_heads, label="Find them", missing="The program has not been run on this model yet."
+        GALLERY, model, find_heads, label="Find the heads", missing="The program has not been run on this model yet."
     )
     raise PageEnd
 st.markdown(
-    "This page shows what individual heads do. A program found these heads by running the model on "
-    f"{gallery.sentences} sentences; none were hand-picked. Each head is shown on the sentences that illustrate it "
-    "best: the brighter a word, the more of the head's attention it gets. **Click a sentence to open the head on it.**",
+    "This page shows what individual heads do. The heads were not picked by hand: a program found them by running the "
+    f"model on {gallery.sentences} sentences. Each head is shown with the sentences that illustrate it best. The "
+    "brighter a word, the more of the head's attention it gets. **Click a sentence to open the head on it.**",
     help=explain("head", "attention weight", "layer"),
 )
 show_exhibits(gallery, model)

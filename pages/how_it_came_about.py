@@ -17,7 +17,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["how_it_came_about"]
 
-# Keep the line spacing small: on a projector, every line above a figure pushes it off the screen.
+# Keep the gaps small. On a projector, too many lines above a figure would push it off the screen.
 with st.container(gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center"):
         subject_choice(GraphParams.PREFIX)

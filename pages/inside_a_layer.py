@@ -16,7 +16,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["inside_a_layer"]
 
-# Keep the line spacing small: on a projector, every line above a figure pushes it off the screen.
+# Keep the gaps small. On a projector, too many lines above a figure would push it off the screen.
 with st.container(gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center"):
         subject_choice(InsideParams.PREFIX)

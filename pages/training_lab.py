@@ -40,4 +40,6 @@ with st.container(gap="xsmall"):
     elif run:
         st.fragment(show_run)(run, f"recorded {run.config.task}")
 if run and not training:
-    st.caption(f"This training run was recorded; playing it computes nothing. To train again: `{command_of(run)}`")
+    st.caption(
+        f"This training run was recorded; nothing is computed while it plays. To train again: `{command_of(run)}`"
+    )

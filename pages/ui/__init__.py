@@ -1,1 +1,1 @@
-"""Code for the page scripts. tests/unit/test_borders.py lists these packages, from the lowest layer to the highest."""
+"""Code for the page scripts. tests/unit/test_borders.py lists the packages in this folder, from the lowest layer up."""

@@ -38,7 +38,7 @@ def show_learning(curve: str) -> None:
     show_altair(
         learning_chart(table, QUALITY, "chrF, 0 to 100"),
         key="about_chrf",
-        alt="chrF of the translations of held-out sentences over the training steps; the table lists the values.",
+        alt="chrF on held-out sentences over the training steps; the table lists the values.",
         sentence="",
     )
     st.caption(

@@ -112,7 +112,7 @@ def _show_map(stage: GradientStage, gradient: GradientMatrix, row: int, column: 
         # Streamlit stores a chart's last click under the chart's key. A new key for each entry discards the old click.
         key=f"backward_map_{stage.key}_{row}_{column}",
         clicked=lambda at, of: session.update(BackpropagationParams, row=top + at + 1, column=left + of + 1),
-        alt=f"{stage.name}: the gradient near row {row + 1}, column {column + 1}; the boxes also select an entry.",
+        alt=f"{stage.name}: the gradient near row {row + 1}, column {column + 1}; the select boxes also pick an entry.",
     )
 
 
@@ -151,7 +151,7 @@ def _show_boxes(gradient: GradientMatrix, row: int, column: int) -> None:
 
 
 def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Show a gradient entry by hand, by autograd and by finite difference, and the weight or activation itself."""
+    """Show the entry computed by hand, by autograd and by finite difference, and the weight or activation behind it."""
     at = row, int(gradient.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = finite_difference_of(reading, stage, *at)
@@ -171,9 +171,9 @@ def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Readin
         return
     verb = "fall" if by_hand < 0 else "rise"
     st.markdown(
-        f"The formula and autograd differ by {typeset(abs(by_hand - by_autograd), '.0e')}, the formula and the "
-        f"finite difference by {typeset(abs(by_hand - difference), '.0e')}. If this number grew by 0.01, the loss "
-        f"would {verb} by about {typeset(abs(by_hand) * 0.01, DIGITS)}."
+        f"The formula and autograd differ by {typeset(abs(by_hand - by_autograd), '.0e')}. The formula and the "
+        f"finite difference differ by {typeset(abs(by_hand - difference), '.0e')}. If this number grew by 0.01, the "
+        f"loss would {verb} by about {typeset(abs(by_hand) * 0.01, DIGITS)}."
         if by_hand
         else "The gradient is exactly 0: a tiny change to this number does not change the loss."
     )

@@ -1,6 +1,6 @@
 """A short explanation of each stage of the backward pass. Pure functions."""
 
-# Each key is a stage's full key, or the last part that several stages' keys have in common.
+# Each key is a stage's full key, or a suffix that the keys of several stages share.
 SENTENCES = {
     "logits": "The gradient at each token's logit is its probability p; for the correct token, p − 1.",
     "generator.bias": "A token's bias shifts the token's logit at every step, so its gradient is the sum of the "

@@ -72,7 +72,7 @@ def example(reading: Reading) -> Edit | None:
 def is_example(edit: Edit, reading: Reading) -> bool:
     """Return whether an edit is one of the page's examples.
 
-    Finding the first example may take model runs, so the form of the edit is checked first.
+    The form of the edit is checked before anything else, because finding the first example may require model runs.
     """
     form = (edit.kind, edit.layer, edit.head) == ("encoder", None, None) and [share for _, share in edit.shares] == [
         MAX_PERCENT

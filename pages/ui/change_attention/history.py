@@ -1,4 +1,4 @@
-"""Applies and undoes changes: edits to attention rows, and the erasing of words."""
+"""Applies and undoes changes: edited attention rows and erased words."""
 
 from dataclasses import replace
 

@@ -13,7 +13,9 @@ def edit_label(edit: Edit, trace: Trace) -> str:
 
 
 def edit_links(edit: Edit, trace: Trace) -> str:
-    """Return the word whose row an edit sets, and the words it then attends to, such as: “it” → “street” 100%."""
+    """Return an edit as text: the word whose row it sets and the words that this word then attends to, as in “it” →
+    “street” 100%.
+    """
     source, target = trace.source_text, trace.target_text
     row_text, column_text = source if edit.kind == "encoder" else target, target if edit.kind == "decoder" else source
     row = quoted_span(trace.query_tokens(edit.kind), edit.rows, row_text)

@@ -40,7 +40,7 @@ def run_changed(reading: Reading) -> tuple[ResolvedEdits, Experiment, Continuati
         continuation = reading.runs.get(run := ContinuationRun(RereadRun(reading.run, AS_TRAINED), step))
     if resolved.problems:
         first, *others = resolved.problems
-        more = f" Also ignored: {len(others)} more." if others else ""
+        more = f" Other ignored changes: {len(others)}." if others else ""
         st.warning(f"This change is ignored: {markdown(first)}{more}", icon=":material/edit:")
     return resolved, embed_experiment(reading.runs, run), continuation
 

@@ -42,8 +42,8 @@ def resolve(params: EditParams, trace: Trace) -> ResolvedEdits:
             (params.hidden_target, trace.target_tokens, "translation"),
         )
     )
-    # If the user leaves erased words out, a separate run translates the shortened sentence. The run with these
-    # interventions therefore reads the full sentence, and hides no source token.
+    # If the user chose to leave out erased words, a separate run translates the shortened sentence. In that case, the
+    # run with these interventions reads the full sentence and hides no source token.
     erased = Interventions(hidden_source=() if params.left_out else source, hidden_target=target)
     attention: dict[Row, dict[int, float]] = {}
     valid_edits = []
@@ -69,7 +69,7 @@ def _existing_positions(positions: tuple[int, ...], count: int, language: str, p
 
 
 def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dict[int, float]]:
-    """Return the attention rows that an edit sets, with the weight of each visible column in the edit.
+    """Return the attention rows that an edit sets, each with the weights that the edit gives its visible columns.
 
     Args:
         edit: the edit.

@@ -39,7 +39,7 @@ class FilledChart:
     """A cached chart template and the values to fill in; Streamlit renders the filled chart like an Altair chart.
 
     Attributes:
-        form: builds the template, without values: a chart or layered chart in which tables are `altair.NamedData`.
+        form: returns the template, a chart or layered chart whose tables are `altair.NamedData` without values.
         shape: the arguments of `form`, on which the template depends.
         tables: the tables to fill in, by name in the template.
         labels: the axis labels to fill in, by the name of their Vega parameter.

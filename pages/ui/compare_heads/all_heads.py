@@ -219,10 +219,10 @@ def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, 
 
 def _show_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
     if len(kinds) > 1:
-        sinks = "on the first token and on the end symbol, so weights there count only for the name “end symbol”."
+        sinks = "on the first token and the end symbol, so weights on these count only towards the name “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
     else:
-        sinks = "on the first token, so weights there do not count toward any name."
+        sinks = "on the first token, so weights on it do not count towards any name."
         rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
     if also:
         rules.append(
@@ -245,7 +245,7 @@ def head_table(
     """Return a table with one row per head: attention kind, layer, head, names and metrics.
 
     Args:
-        here: the metrics of this sentence, by attention kind.
+        here: the metrics for the current sentence, by attention kind.
         many: the mean metrics over many sentences; None if unknown.
         worth: each head's importance, with a 95% confidence interval; None if unknown.
         also: additional names of heads, by 0-based layer and head.
@@ -275,8 +275,8 @@ def head_table(
 
 
 def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, str]]:
-    """Return two-level column headings, by column name: the measurement, and "here", "mean", "on average", "from" or
-    "to".
+    """Return two-level headings by column name. The first level is the measurement; the second is "here", "mean", "on
+    average", "from" or "to".
 
     Args:
         table: a table made by `head_table`.

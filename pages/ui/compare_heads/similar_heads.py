@@ -43,14 +43,14 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
         choice = pick_head(reading, kind, CompareParams.PREFIX)
         open_button(kind, choice.layer, choice.head, maps=reading.maps)
     with main_figure(
-        f"**Heads that look alike are close:** {markdown(reading.trace.text)}",
+        f"**Similar heads are close together:** {markdown(reading.trace.text)}",
         f"{TITLES[kind]}: each point is a head, named layer.head",
     ):
         show_heads_chart(
             head_scatter(plane, layers, heads),
             kind,
             f"compare_plane_{kind}",
-            "Every head as a point; heads that look alike are close together. The boxes and the button above also open "
+            "Every head as a point; similar heads are close together. The select boxes and the button above also open "
             "a head.",
             maps=reading.maps,
         )

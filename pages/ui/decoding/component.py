@@ -102,13 +102,13 @@ def draw_decoding(
         choice: the head shown. Its class selects the settings that store a newly chosen head.
         tokenizer: provides the token labels.
         encode: converts a typed word to token ids.
-        message: returns the message to the browser, given the number of a request and the parameters to show.
+        message: builds the message for the browser from the number of a request and the parameters to show.
         store: stores changed parameters.
         restart, read: called when the user clicks the "restart" or "read" button.
     """
     layers, heads = traced.trace.decoder.shape[:2]
     if session.params(type(params)).step > params.step:
-        # A slide that opens at the last step of the text requests a step beyond the end.
+        # To open a text at its last step, a slide requests a step beyond the end. Store the last step instead.
         session.update(type(params), step=params.step)
         session.rewrite_address()
     session.note_head(choice)

@@ -85,8 +85,8 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
 def visited_translations(
     reading: Reading, traced: TracedTranslation, params: DecodingParams
 ) -> tuple[VisitedTranslation, ...]:
-    """Return up to `MAX_VISITED` translations of this sentence that the user has viewed. The model's own comes first,
-    then the most recent others in the order in which they were viewed.
+    """Return up to `MAX_VISITED` translations of the sentence: first the model's own, then the other translations that
+    the user viewed most recently. The latter are in the order in which they were viewed.
     """
     model, own = reading.translator, reading.own
     tokens = tuple(token.id for token in own.predicted_tokens)
@@ -159,7 +159,7 @@ def origin(decoded: DecodedText, params: DecodingParams, tokenizer: Vocabulary) 
     # Decoded tokens may start with a language code, so compare only the end.
     if again == decoded.tokens[-len(again) :]:
         return params.in_words
-    return f"{params.in_words}; tokenized again from its text, which gave different tokens"
+    return f"{params.in_words}; tokenizing its text again gave different tokens"
 
 
 def decoding_fields(params: DecodingParams) -> dict[str, object]:

@@ -63,8 +63,8 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
         f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. For each "
         "card, the text determines which positions a head should attend to; some cross-attention cards also use the "
         f"mean attention of all heads. The best head gets the card if at least {MIN_TASK_SHARE:.0%} of its attention "
-        "goes to these positions. Unless the card shows a general rule, this percentage must also be at least "
-        f"{100 * MARGIN:.0f} percentage points higher than general rules explain."
+        "goes to these positions. Unless the card shows a general rule, this percentage must also exceed the "
+        f"percentage that general rules explain by at least {100 * MARGIN:.0f} percentage points."
     )
 
 
@@ -116,7 +116,8 @@ def exhibit_data(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
         return f"{page.address}?{urlencode(head_address(exhibit, example))}"
 
     head = f"{page.title}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}"
-    explained = "" if TASK[exhibit.task].general else f"; general rules explain at most {exhibit.explained:.0%}"
+    general_part = f"; general rules explain at most {exhibit.explained:.0%} of the attention"
+    explained = "" if TASK[exhibit.task].general else general_part
     return {
         "title": title,
         "meaning": meaning,
@@ -143,7 +144,7 @@ def example_data(exhibit: Exhibit, example: Example, languages: Languages) -> di
     elif written:
         before, looking, after = "before it writes “", written, "”, it looks at"
     else:
-        before, looking, after = "before it writes ", "the end", ", it looks at"
+        before, looking, after = "before it writes ", "the end symbol", ", it looks at"
     aim, weight = labels[example.looked_at], example.weights[example.looked_at]
     translation = "" if exhibit.kind == "encoder" else f" {languages.target.name}: {isolate(example.target)}"
     return {

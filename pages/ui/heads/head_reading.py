@@ -70,7 +70,7 @@ class HeadReading(MapReading, Protocol):
 
 
 class TracedReading(HeadReading, Protocol):
-    """A text with the model's cached runs, so that further runs can be based on the text's trace."""
+    """A `HeadReading` with access to the model's cached runs, so that further runs can be based on the text's trace."""
 
     @property
     def runs(self) -> CachedRuns: ...

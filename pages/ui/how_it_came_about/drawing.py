@@ -63,7 +63,7 @@ def graph_chart(
         paths: a table made by `path_table`, to which a column of measured effects may be added.
         picked: the 0-based number of the highlighted edge.
     """
-    # Number the paths from 1, then the edges from bias nodes, which cannot be cut.
+    # Number the paths, starting at 1, and then the edges from bias nodes, which cannot be cut.
     biases = bias_table(graph, pruned, question)
     ends = [
         *((graph.senders[edge], graph.receivers[edge]) for edge in pruned.edges),

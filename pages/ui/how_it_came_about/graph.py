@@ -244,7 +244,7 @@ def _show_path(
             marks=("weight", np.array([[f"{weight:.2f}" for weight in weights]])),
         ).properties(height=130),
         key="graph_row",
-        alt=f"The row of {TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}, that carries the path.",
+        alt=f"The path's attention row, in {TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}.",
     )
     if node is receiver:
         st.button(

@@ -30,7 +30,7 @@ class PathQuestion:
     Attributes:
         target: the target of the attribution graph.
         token: the label of the predicted token.
-        other: the label of the other token; empty for none.
+        other: the label of the token to compare with; empty for none.
         source, prefix: labels of the tokens that the encoder and the decoder read; identical labels are numbered.
     """
 
@@ -42,7 +42,7 @@ class PathQuestion:
 
     @property
     def explained(self) -> str:
-        """The predicted token, and the other token if there is one, in quotation marks."""
+        """The predicted token, and the token that it is compared with if there is one, in quotation marks."""
         return f"“{self.token}”" + (f" and not “{self.other}”" if self.other else "")
 
     def label(self, stack: Stack, position: int) -> str:
@@ -80,7 +80,9 @@ def labels_of(tokens: Sequence[Token], text: str) -> tuple[str, ...]:
 
 
 def pick_question(reading: TracedReading) -> PathQuestion:
-    """Show a button for each predicted token, and a select box for the other token; return the chosen question."""
+    """Show a button for each predicted token, and a select box for the token to compare with; return the chosen
+    question.
+    """
     trace, params = reading.trace, session.params(GraphParams)
     predicted = labels_of(trace.predicted_tokens, trace.target_text)
     if params.position == UNCHOSEN and st.session_state.get(LAST_TOKEN) in predicted:
@@ -116,7 +118,7 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         format_func=labels.__getitem__,
         key=preset(key, against),
         on_change=lambda: session.update(GraphParams, position=position, against=st.session_state[key], path=-1),
-        help="The graph splits the difference between two logits. Without another token, the graph predicts the "
+        help="The graph splits the difference between two logits. Without a second token, the graph predicts the "
         "effects of cuts far less well, because a change in the last norm shifts all logits together.",
     )
     return PathQuestion(

@@ -69,8 +69,8 @@ def show_score(reading: TracedReading) -> None:
         f"“{markdown(key_labels[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. "
         "The score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
-        + f". The largest term of two listed components is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the "
-        f"query's side and {columns[top[1]]} on the key's side.",
+        + f". Of the terms that combine two listed components, the largest is {typeset(scores[top], '+.2f')}: "
+        f"{rows[top[0]]} on the query's side and {columns[top[1]]} on the key's side.",
         help=explain("query", "key", "head"),
     )
     addends = "the cells and the term for the distance" if pairs.distance else "the cells"

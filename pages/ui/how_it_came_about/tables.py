@@ -1,4 +1,4 @@
-"""Tables of a drawn attribution graph: nodes with coordinates, paths, and edges from biases. Pure functions."""
+"""Pure functions that return tables of an attribution graph: nodes with coordinates, paths, and edges from biases."""
 
 from collections import Counter, defaultdict
 

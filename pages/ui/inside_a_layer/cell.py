@@ -254,7 +254,7 @@ def _show_uniqueness(
         if free == 1:
             sum_sentence = f"In this direction, the weights {'still' if sum_keeping else 'no longer'} sum to 1."
         else:
-            sum_sentence = f"In {sum_keeping or 'none'} of these directions, the weights still sum to 1."
+            sum_sentence = f"The weights still sum to 1 in {sum_keeping or 'none'} of these directions."
         st.warning(
             ("Yes" if sum_keeping else "Only if the weights need not sum to 1")
             + f": this row sees n = {visible} columns, and a value vector has only K = {identifiable.width} numbers. "

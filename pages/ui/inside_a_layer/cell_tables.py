@@ -43,7 +43,8 @@ def softmax_table(computation: Cell, columns: list[str]) -> pd.DataFrame:
 
 
 def value_table(computation: Cell, columns: list[str]) -> pd.DataFrame:
-    """Return a table of weighted values: one row per column of the map, the sum, and the head's output in the trace.
+    """Return a table of weighted values. The table has a row for each column of the map, one for the sum, and one for
+    the head's output in the trace.
 
     Args:
         computation: the cell.

@@ -1,4 +1,4 @@
-"""Shows how many parameters each part of a model has: the app's model, or a configuration chosen by the user."""
+"""Shows the number of parameters in each part of the app's model, or of a configuration chosen by the user."""
 
 import pandas as pd
 import streamlit as st

@@ -24,7 +24,7 @@ from transformer.analysis.replay.stages import stages
 from transformer.backpropagation.notes import Stage
 from transformer.values.trace import Trace
 
-# Section titles in the order of computation, by key prefix of the stages.
+# Section titles in the order of computation. Each key is the prefix that the keys of the section's stages share.
 SECTIONS = {
     "encoder.": "Into the encoder",
     "encoder.self_attention.": "Encoder attention",

@@ -57,8 +57,8 @@ def show_continuation(loaded: LanguageModel) -> None:
     prose("lm_sharpest", describe_most_focused_head(metrics), MAPS)
     st.caption(
         describe_axes(view, ENGLISH)
-        + " A token's row belongs to the step that predicts the next token. To see the attention that led to a "
-        "word, therefore look at the row before the word. For the alternatives, see “Step by step”.",
+        + " A token's row belongs to the step that predicts the next token. For the attention that led to a word, "
+        "look at the row before the word. For the alternatives, see “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
     show_numbers(token_table(*_new_tokens(reading)), "lm_written_numbers", label="The probabilities of the tokens")

@@ -59,15 +59,15 @@ def show_copying_heads(loaded: LanguageModel) -> None:
     if isinstance(scores, str):
         st.warning(markdown(scores), icon=":material/edit:")
         return
-    with main_figure("**Which heads copy?** Share of each head’s attention on the tokens that a title names, 0 to 1"):
+    with main_figure("**Which heads copy?** Share of each head’s attention on the tokens in the map’s title, 0 to 1"):
         side_by_side([_map(scores, name) for name in NAMES], "lm_copying", sentence="")
     for name in NAMES:
         prose(f"lm_named_{name}", named_heads(scores, name), MAPS, opened=partial(_fill_map, loaded, name))
     st.caption(
-        f"A head gets a name if, on average, more than {THRESHOLD:.0%} of its attention is on the tokens that the "
-        "title names. A head may get further names, which describe its behaviour on your text only. Click a head to "
-        f"open its map. For an “{NAMES['induction']}” or “{NAMES['duplicate']}” head, a text with repetitions then "
-        "replaces your text, unless your text has repetitions."
+        f"A head gets a name if, on average, more than {THRESHOLD:.0%} of its attention is on the tokens in the map’s "
+        "title. A head may get further names, which describe its behaviour on your text only. Click a head to open its "
+        f"map. If you click an “{NAMES['induction']}” or “{NAMES['duplicate']}” head and your text has no repetitions, "
+        "a text with repetitions replaces yours."
     )
 
 

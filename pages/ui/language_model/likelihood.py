@@ -132,7 +132,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
 def _numbers(scores: Mapping[int, TextScore]) -> str:
     """Return Markdown with the log-probabilities and perplexities of two texts.
 
-    If the texts differ in length, the Markdown also says which text the model expects more.
+    If the texts differ in length, the Markdown also says which text has the lower perplexity per token and per word.
     """
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"

@@ -14,8 +14,8 @@ from transformer.errors import AtlasError, CheckpointError
 from transformer.model.devices import available_devices
 
 NO_MODEL = (
-    f"There is no language model here. Put a model folder into `{OWN_FOLDER}` and reload this page. The model can be "
-    "trained with `python -m transformer.training`, or be a GPT-2 model from Hugging Face."
+    f"There is no language model here. Put a model folder into `{OWN_FOLDER}` and reload this page. Use a "
+    "GPT-2 model from Hugging Face, or train a model with `python -m transformer.training`."
 )
 
 

@@ -27,10 +27,10 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 
 KEY = "lecture"
-# Session-state key. When the user opens a slide, it stores the slide's page until a script run shows this page.
+# Session-state key. Its value is the page of the slide that the user opened, until a script run shows that page.
 OPENED_SLIDE = "_opened_slide"
-TOO_LONG = "This page was not added: its sentence makes the URL too long."
-LIST_LEFT_OUT = "This slide contains only the open sentence: your list of sentences would make the URL too long."
+TOO_LONG = "This page was not added, because its sentence makes the URL too long. Shorten the sentence."
+LIST_LEFT_OUT = "This slide contains only the current sentence; your list of sentences would make the URL too long."
 # Pages with buttons that a presentation clicker presses, unless the page is shown as a slide.
 STEP_PAGES = ("lessons",)
 HEAD_PAGES = (
@@ -52,7 +52,7 @@ def opened_page(page: str) -> str | None:
     """Return the page to switch to because the user opened a slide; None if there is no need to switch.
 
     No switch is needed if no slide was opened or if `page` is the slide's page. The session keeps the slide's page
-    until then, because Streamlit may interrupt a script run before it switches pages.
+    until that page is open, because Streamlit may interrupt a script run before it switches pages.
     """
     if st.session_state.get(OPENED_SLIDE) == page:
         del st.session_state[OPENED_SLIDE]

@@ -50,7 +50,7 @@ def first_choice(lesson_step: MeasuredStep, *, solved: bool) -> AttentionParams:
     rows: tuple[int, ...] = ()
     if "row" in figure and (solved or step.next_when != "row pinned"):
         rows = pinned_row(lesson_step, (layer, head))
-    # The bars below the small maps give the answer away, so show them only after the answer.
+    # The bars below the small maps give the answer away, so show them only once the user has answered.
     bars = ""
     if solved and "bars" in figure:
         # If the job is not defined for this attention kind, this call raises an error, which the page shows.

@@ -131,7 +131,8 @@ def _measure(
         with closing(each()) as running:
             record = compute(translator, running)
     except ValueError:
-        st.warning("No sentence is usable: each is empty, too long or too short.", icon=":material/edit:")
+        problem = "No sentence is usable, because each is empty, too short or too long. Use other sentences."
+        st.warning(problem, icon=":material/edit:")
         raise PageEnd from None
     try:
         with atomic_file(path) as file:

@@ -70,8 +70,8 @@ def show_own_sentences(reading: Reading, effect: str) -> None:
 def _measure(
     runs: CachedRuns, sentences: Sequence[str], effects: HeadEffects, belongs: tuple[object, ...], params: OffParams
 ) -> None:
-    """Measure the remaining sentences with a progress bar. Any click stops the measurement. The results of finished
-    sentences are kept.
+    """Measure the remaining sentences, and show a progress bar. Any click stops the measurement but keeps the results
+    of finished sentences.
     """
     with st.container(width="stretch"):
         bar = st.progress(0.0)
@@ -93,8 +93,8 @@ def _measure(
 def _describe_progress(effects: HeadEffects, count: int) -> str:
     if not effects.read:
         return (
-            "Measures, for every head and sentence: the effect of removing the head, the head's contribution to the "
-            "logits, and where the head looks."
+            "For every head and sentence, this measures the effect of removing the head, the head's contribution to "
+            "the logits, and where the head looks."
         )
     skipped = f" Sentences that the model cannot read: {len(effects.skipped)}." if effects.skipped else ""
     return f"Measured: {len(effects.texts)} of {count}.{skipped}"
@@ -140,7 +140,8 @@ def _show_tables(reading: Reading, effects: HeadEffects, effect: str, params: Of
 
 def head_table(effects: HeadEffects, effect: str) -> pd.DataFrame:
     """Return a table with one row per head: the mean effect with its 95% interval, the smallest and the largest effect,
-    and the number of sentences that the head changes.
+    and a count. The count is the number of sentences in which removing the head changes the most likely word at some
+    step.
     """
     rows = []
     for kind in effects.kinds(effect):

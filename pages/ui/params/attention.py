@@ -12,8 +12,8 @@ SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "squa
 LOOKS = ("map", "lines")
 PALETTES = ("viridis", "cividis", "magma", "paper")
 MAX_THRESHOLD = 50
-# Upper limit for indices. No supported model has as many layers, heads or tokens, and 30 seconds of audio have fewer
-# frames.
+# Upper limit for indices. It exceeds the number of layers, heads and tokens of every supported model, and the number of
+# frames in 30 seconds of audio.
 MAX_INDEX = 9_999
 # Maximum length of a list of indices.
 MAX_COUNT = 999

@@ -1,4 +1,4 @@
-"""Entries of the page registry: a page, and the parts of a page."""
+"""Classes for the entries of the page registry: pages and their parts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -63,7 +63,7 @@ _PAGES = (
         "language_model",
         "Language model",
         "Look",
-        "See how a model continues a text, what it looks at, and how likely it finds a text.",
+        "See how a model continues a text, what it looks at, and how likely it considers a text.",
         "how a small decoder-only Transformer continues a text with every decoding method; the probability of each "
         "token, the attention of all heads, a comparison of two texts, and copying heads",
         needs="language model",
@@ -181,8 +181,8 @@ _PAGES = (
         "Inside a layer",
         "Understand",
         "Every number on the way from the sentence to the translation, step by step.",
-        "for the translator or a language model: every stage with its formula, shape and tensor; all sums behind a "
-        "cell; and the mask, the norms and the parameters",
+        "for the translator or a language model: every stage with its formula, shape and tensor; all "
+        "calculations behind a cell of an attention map; and the mask, the norms and the parameters",
         parts={
             "stages": Part("Stage by stage", "stages.show_stages", former=("way",)),
             "cell": Part("One cell", "cell.show_cell"),
@@ -210,7 +210,7 @@ _PAGES = (
         "Build",
         "Watch small models learn, or train one yourself.",
         "a small Transformer that learns a task (copy, reverse, sort, addition …) while you watch: all attention "
-        "maps at every recorded step, the loss and head scores over the same steps; the answer to your own input; "
+        "maps, the loss and head scores at every recorded step; the answer to your own input; "
         "and grokking, with the Fourier spectrum of the embeddings",
         needs="nothing",
     ),
@@ -219,8 +219,8 @@ _PAGES = (
         "Long texts",
         "Build",
         "What attention to long texts costs, and ways to make it cheaper.",
-        "why the attention map of a long text does not fit into memory: bytes and seconds by length for full, "
-        "local and compressed attention; the maps for your own text, and what each kind of attention loses",
+        "why the attention map of a long text does not fit into memory; bytes and seconds by text length for "
+        "full, local and compressed attention; the maps for your own text; and the quality lost by cheaper attention",
         needs="nothing",
         parts={
             "map": Part("The map", "text_maps.show_maps", reads=False),

@@ -23,7 +23,7 @@ MAX_KEPT = 300
 
 @dataclass(frozen=True)
 class KeptPatches:
-    """Patches that the user has kept. A URL stores them as they are written in a command; invalid names are ignored."""
+    """Patches that the user has kept. A URL stores them in the notation of `patch_name`; invalid names are ignored."""
 
     patches: tuple[tuple[Place, int], ...] = ()
 

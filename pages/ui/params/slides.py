@@ -19,9 +19,10 @@ from transformer.files.experiment_mark import EMBEDDED
 from transformer.text.normalisation import replace_surrogates
 
 MAX_SLIDES = 60
-# Maximum length of one slide's percent-encoded URL, in characters. Because of `state.MAX_OFFERED`, most are shorter.
+# Maximum length of one slide's percent-encoded URL, in characters. Most slides have shorter URLs, because a page offers
+# its URL only if the values have at most `state.MAX_OFFERED` characters.
 LONGEST = 12_000
-# Maximum length of the encoded list, in characters, so that servers and proxies accept the whole URL.
+# Maximum length of the encoded list of slides, in characters, so that servers and proxies accept the whole URL.
 LONGEST_CODE = 6_000
 # Maximum size of a slide file, in characters: for each slide, a URL and an experiment of LONGEST characters each.
 MAX_BYTES = 2 * MAX_SLIDES * LONGEST
@@ -118,7 +119,9 @@ class Slides:
         return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
 
     def to_file(self) -> str:
-        """Return the text of an editable file; a slide's experiment is a comment below the slide's line."""
+        """Return the slide list as the text of an editable file, with each slide's experiment in a comment below the
+        slide's line.
+        """
         experiments = ([f"{REMARK} {slide.experiment}"] if slide.experiment else [] for slide in self.slides)
         lines = ([str(slide), *more] for slide, more in zip(self.slides, experiments, strict=True))
         return "\n".join([HEADING, *chain.from_iterable(lines), ""])
@@ -150,7 +153,7 @@ class Slides:
         return cls(tuple(slides))
 
     def added(self, slide: Slide) -> Slides:
-        """Return a copy with a slide appended or, if there is no room, a copy with the same slides and a problem."""
+        """Return a copy with a slide appended or, if there is no room, an unchanged copy whose `problem` says so."""
         return self._changed((*self.slides, slide), "This slide was not added")
 
     def moved(self, at: int, by: int) -> Slides:
