@@ -17,7 +17,12 @@ def test_message_counts_the_omitted_sentences():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "not plain text"), ("x" * (MAX_CHARACTERS + 1), "too long")],
+    [
+        ("", "No sentence"),
+        (" \n \n", "No sentence"),
+        ("a\0b", "not plain text"),
+        ("x" * (MAX_CHARACTERS + 1), "too long"),
+    ],
 )
 def test_unusable_sentence_list_is_reported(text, said):
     found = sentences_in(text)
