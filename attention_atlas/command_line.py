@@ -38,7 +38,7 @@ COMMANDS = {
     "match": ("measure", "for each head, find the most similar head of another model"),
     "means": ("measure", "compute every head's mean output, and save it in the model folder"),
     "importance": ("measure", "switch off one head at a time, and measure the effect over many sentences"),
-    "effects": ("measure", "save, as arrays, where every head looks in each of many sentences and what it affects"),
+    "effects": ("measure", "save arrays of every head's attention and effects in each of many sentences"),
     "removal": ("measure", "compute BLEU and chrF as more and more heads are removed"),
     "agreement": ("measure", "measure how well attribution methods agree, over many sentences"),
     "paths": ("measure", "test how well attribution graphs predict the effects of cutting paths"),
@@ -117,8 +117,8 @@ def check_packages(names: Sequence[str], extra: str) -> None:
     if missing:
         raise SystemExit(
             f"error: {sys.executable} has no {', '.join(missing)}. If you installed attention-atlas, "
-            f"run `pip install 'attention-atlas[{extra}]'`; if you use a folder with app.py, run "
-            "`pip install -r requirements.txt` there"
+            f"run `pip install 'attention-atlas[{extra}]'`; if you run app.py from its folder, "
+            "run `pip install -r requirements.txt` in that folder"
         )
 
 

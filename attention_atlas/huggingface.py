@@ -116,7 +116,7 @@ def _audio_features(processor: Any, samples: Any) -> tuple[Mapping[str, Any], To
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:
         raise AttentionError(
-            "The text is not a string: for sound, give the model's processor instead of its tokenizer."
+            "The text is not a string. To show audio, pass the model's processor instead of its tokenizer."
         )
     inputs = extractor(samples, sampling_rate=extractor.sampling_rate, return_tensors="pt")
     count = inputs["input_features"].shape[-1] // 2

@@ -175,7 +175,7 @@ class ReverseProxy:
         except asyncio.LimitOverrunError:
             writer.write(TOO_LARGE)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            # The browser or the app process has disconnected, no head has arrived in time, or the proxy is stopping.
+            # The browser or the app process has disconnected, the HTTP head took too long, or the proxy is stopping.
             # In each case, a response is impossible or not expected.
             pass
         finally:

@@ -1,7 +1,7 @@
 """Cache with one compressed copy of each static file, for all browsers.
 
-Streamlit sends its own files uncompressed, five megabytes for a first visit, because it would compress them again for
-each user. A hundred phones would fill a lecture hall's network with these files for most of a minute.
+Streamlit sends its own files (five megabytes on a first visit) uncompressed, because it would otherwise compress them
+again for each user. A hundred phones would fill a lecture hall's network with these files for most of a minute.
 """
 
 import gzip

@@ -152,7 +152,7 @@ class VoteEndpoint:
         try:
             message = msgspec.json.decode(body, type=Ballot if request.action == b"/ballot" else Act)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise VoteError(400, "This is not a valid ballot or action.") from None
+            raise VoteError(400, "The request is not a valid ballot or action.") from None
         if isinstance(message, Ballot):
             self.box.put(message.vote, message.voter, message.choice)
             self._counted = _wake(self._counted)

@@ -172,7 +172,7 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
 
 
 def by_inseq(marian: Marian) -> dict[Method, Explain]:
-    """Return functions that explain Hugging Face's model with inseq, by method; inseq itself loops over the tokens."""
+    """Return, by method, functions that explain Hugging Face's model with inseq, which loops over the tokens itself."""
     log_prob = {"attributed_fn": "probability", "logprob": True}
     calls: dict[Method, tuple[str, dict[str, object]]] = {
         "weights": ("attention", {}),

@@ -1,4 +1,4 @@
-"""Times every attribution method on one translation, and compares it with captum and inseq where they have it.
+"""Times every attribution method on one translation: in this project and, if available, in captum and inseq.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/attributions.py [--json FILE]
@@ -7,12 +7,14 @@ The sentence has 12 words, and each duration includes the model run to be explai
 method, and all methods together, on the shipped model. It then uses a model of the same size with random weights, saved
 in this project's format and as a Hugging Face Marian model. captum and inseq need this second model, because Marian is
 post-norm and the shipped model is pre-norm. The word explained in the second model has two tokens, because inseq needs
-at least two. Before timing the second model, the benchmark checks that this project and captum agree where they should.
+at least two. Before timing the second model, the benchmark checks that this project and captum agree on integrated
+gradients and erasure.
 
 Some rows compare two different computations. Only this project has frozen gradients; captum and inseq compute input x
 gradient instead, which also takes one backward pass. inseq's occlusion sets an embedding to 0, while erasure here hides
-the token. captum and inseq compute integrated gradients with their default of 50 steps. This project takes as many
-steps as it needs for the scores' sum to be off by less than one twentieth, and prints the errors. Neither captum nor
+the token. captum and inseq compute integrated gradients with their default of 50 steps. This project doubles its
+number of steps, up to 256, until the error of the scores' sum is small enough: at most 5% of the change in
+log-probability, or 0.05 nats if the change is smaller than 1 nat. The benchmark prints the errors. Neither captum nor
 inseq has norms, rollout or ALTI. Run this benchmark on idle cores.
 """
 
@@ -55,8 +57,8 @@ def compare(marian: Marian) -> None:
     ):
         error = abs(float(sum(part.sum() for part in integrals)) - float(found["integrated_gradients"].total[row]))
         print(
-            f"integrated gradients of token {row + 1} of the word: their sum is off by "
-            f"{found['integrated_gradients'].error()[row]:.4f} here, by {error:.4f} in {CAPTUM}"
+            f"integrated gradients of token {row + 1} of the word: error of their sum "
+            f"{found['integrated_gradients'].error()[row]:.4f} in this project, {error:.4f} in {CAPTUM}"
         )
         for method, theirs in (("integrated_gradients", integrals), ("erasure", erased)):
             ours = torch.from_numpy(found[method].source[row].copy())

@@ -130,7 +130,7 @@ def switching_by_keys(page: Page) -> dict[str, float]:
 
 
 def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
-    """Measure the app, from submitting a sentence to drawing the attention maps."""
+    """Return the app's times, sizes and memory: from submitting a sentence to drawn maps, and when switching heads."""
     received: list[bytes] = []
     with opened(browser) as page:
         page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame)))
@@ -167,7 +167,7 @@ def settled(page: Page) -> None:
 
 
 def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dict[str, float]:
-    """Measure the saved HTML file with all three attention kinds."""
+    """Save an HTML file with all three attention kinds; return the times, size and memory of saving and opening it."""
     file = folder / "ours.html"
     with opened(browser) as page:
         page.goto(f"{address}/encoder_attention?text={quote(text)}")
@@ -192,7 +192,10 @@ def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dic
 
 
 def made(layers: int, heads: int, source: int, target: int) -> Trace:
-    """Return a trace with random attention; for sound, without encoder attention, as in `from_huggingface`."""
+    """Return a trace with random attention.
+
+    A source of more than 1000 tokens stands for sound, and has no encoder attention, as in `from_huggingface`.
+    """
     random = np.random.default_rng(0)
 
     def rows(queries: int, keys: int, mask: np.ndarray | bool = True) -> np.ndarray:

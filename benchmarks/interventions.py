@@ -149,7 +149,7 @@ def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | N
 
 
 def patched(model: Transformer, source: torch.Tensor, predicted: torch.Tensor, repeats: int) -> dict[str, Figure]:
-    """Return the milliseconds per patch, here and in TransformerLens."""
+    """Return the milliseconds per patch, in this project and in TransformerLens."""
     cells, run = every_cell(model, source, predicted)
     found = lens(model.config)
     peer = {} if found is None else {found[0]: found[2]}

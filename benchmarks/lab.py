@@ -1,9 +1,9 @@
-"""Measures training on small tasks: steps per second, and seconds until 99 % of the held-out items are correct.
+"""Measures training on small tasks: steps per second, and seconds until 99% of the held-out items are correct.
 
 `transformer.tasks` and two alternatives take turns. The first alternative is built from torch.nn's encoder and decoder
 layers, with the same sizes, batches and optimiser. The second is the hand-written backward pass in
-`transformer.backpropagation` (float64, numpy). The seconds are how long a user waits for the training steps and 100
-snapshots.
+`transformer.backpropagation` (float64, numpy). The seconds include the time for 100 snapshots, because
+a user waits for them, too.
 
     python benchmarks/lab.py [--threads N] [--json FILE]
 """
@@ -95,8 +95,9 @@ def steps_per_second() -> dict[str, float]:
 
 
 def time_to_learn(task: str) -> dict[str, object]:
-    """Train with the default settings; return the seconds after which every snapshot solves 99 % of the held-out items,
-    and figures of the whole run.
+    """Train with the default settings, and return measurements of the run.
+
+    "seconds" is the time after which every snapshot solves at least 99% of the held-out items; None if there is none.
     """
     trainer = TaskTrainer(TaskConfig(task=task))
     solved: float | None = None
@@ -133,7 +134,7 @@ def main() -> None:
     for task, found in learned.items():
         seconds = f"{found['seconds']:.1f} s" if found["seconds"] is not None else "never"
         print(
-            f"{task}: time until 99 % of the held-out items are correct: {seconds} (target {TARGET_SECONDS} s); "
+            f"{task}: time until 99% of the held-out items are correct: {seconds} (target {TARGET_SECONDS} s); "
             f"the whole run of {found['steps']} steps takes {found['seconds of the whole run']:.1f} s"
         )
         print(*(f"  {text}" for text in found["events"]), sep="\n")

@@ -7,14 +7,14 @@ as `attention-atlas --lecture` would on this machine. With --processes 1, it sta
 does.
 
 All users arrive within five seconds. Each user sends a request every ten seconds, or later if the previous answer takes
-longer, regardless of the other users. If one user waited for another, requests would never overlap, and the app would
-look fast. An answer is complete when the script run for the request has ended. The page must then show the requested
-head, and the translation that a freshly loaded model writes for that user's sentence.
+longer. Users do not wait for each other. Otherwise, requests would never overlap, and the app would look fast. An
+answer is complete when the script run for the request has ended. The page must then show the requested head, and the
+translation that a freshly loaded model writes for that user's sentence.
 
     link:    every ten seconds the lecturer shows another link, and all users open it
     own:     each user types their own sentences
     heads:   each user has a sentence, and clicks through its heads and from page to page
-    arrival: like `own`, twice on one server: right after the start, and then again with new users
+    arrival: `own` twice on one server, first right after the start and then with new users
     vote:    each user votes on a phone, once per question; an answer is complete when the lecturer's bar has risen
 """
 
@@ -170,8 +170,9 @@ async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, me
 
 
 async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int = 0, parts: int = 1) -> Measured:
-    """Simulate part `part` (0-based) of a lecture in `parts` parts, each with `people` new users and new sentences, for
-    `lasts` seconds; return the measurements.
+    """Simulate one part of a lecture for `lasts` seconds, with `people` new users and new sentences.
+
+    Return the measurements. `part` is the part's 0-based number; `parts` is the number of parts.
     """
     measured = Measured()
     async with asyncio.TaskGroup() as hall:
@@ -206,7 +207,7 @@ def fresh_model() -> Translator:
 
 
 def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, float]:
-    """Measure a lecture on a freshly started server."""
+    """Simulate a lecture on a freshly started server; return the measurements by description."""
     if mix == "vote":
         # The vote endpoint runs in the proxy, which exists only if there are several app processes.
         return votes(people, lasts, max(2, processes))

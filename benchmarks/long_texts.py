@@ -2,9 +2,9 @@
 
     python benchmarks/long_texts.py [--threads N] [--json FILE] [--record FILE]
 
-The costs are the bytes that attention weights, keys and values take, and the seconds that a forward pass takes. Each
-length is measured for the three attention types in turn, so that busy moments of the machine affect all types.
-`--record` writes the file with the costs that the page Long texts shows by default.
+The costs are the bytes that attention weights, keys and values take, and the seconds that a forward pass takes. The
+three attention types take turns at each length, so that other load on the machine affects all types. `--record` writes
+the file with the costs that the *Long texts* page shows by default.
 """
 
 import os
@@ -30,7 +30,7 @@ def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--threads", type=int, default=1, help="number of torch threads (%(default)s)")
     parser.add_argument(
-        "--record", type=Path, metavar="FILE", help="write the costs for the page Long texts to this file"
+        "--record", type=Path, metavar="FILE", help="write the costs shown on the *Long texts* page to this file"
     )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -52,7 +52,7 @@ def main() -> None:
             f"  {ratios}",
             flush=True,
         )
-    print(f"slopes on logarithmic axes, from {MIN_FITTED_LENGTH:,} tokens on")
+    print(f"slopes on logarithmic axes, for {MIN_FITTED_LENGTH:,} tokens or more")
     for name, said in QUANTITIES.items():
         print(f"  {said}:", ", ".join(f"{each} {value:.2f}" for each, value in slopes(costs, name).items()))
     write(options.json, figures)

@@ -120,7 +120,7 @@ export function arrange(data, choice, layer, head) {
 }
 
 /**
- * Returns the differences between two runs for all heads, with the same colour scale. With separate scales, a head that
+ * Returns the differences between two runs for all heads, on one shared colour scale. With separate scales, a head that
  * hardly changed would look like one that changed a lot.
  * @param {KindData} data
  * @param {{ after: KindData, before: KindData }} sides

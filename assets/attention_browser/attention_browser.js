@@ -54,7 +54,7 @@ export class AttentionBrowser extends PaintedComponent {
     const { heads, ...choice } = this.choice;
     return { ...choice, id: this.data.header.id };
   });
-  /** @type {Place | null} the cell, row or column of the large figure under the pointer or reached by keyboard */
+  /** @type {Place | null} the cell, row or column of the large figure that the pointer or the keyboard has reached */
   hover = null;
   /** @type {Head & Place | null} the head under the pointer, and the place in its small map */
   hoveredHead = null;
@@ -100,7 +100,7 @@ export class AttentionBrowser extends PaintedComponent {
       const { header } = data;
       const before = this.data?.header;
       this.data = data;
-      // A new number means that the server sets the choice, such as that of a link. Otherwise, the user's choice stays.
+      // If the message's number is new, the server sets the choice, for example from a link. If not, the choice stays.
       const asks = header.asked.number !== this.synced.number;
       if (asks) this.synced.take(header.asked.number, { heads: [], ...(choice ?? header.asked.choice) });
       if (header.id !== this.synced.known.id) {
@@ -167,7 +167,7 @@ export class AttentionBrowser extends PaintedComponent {
     Object.assign(this.choice, part);
     // If the user chooses a head, the text describes it, even if the pointer is on another head.
     if ("layer" in part || "head" in part) this.hoveredHead = null;
-    // Rows and columns are renumbered, so the old place would be wrong or missing.
+    // Rows and columns are renumbered, so the hovered row or column would be wrong or missing.
     if ("words" in part || "hide" in part) this.hover = null;
     this.draw();
     this.description.say();

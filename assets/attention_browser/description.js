@@ -31,7 +31,7 @@ export class Description {
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
   }
 
-  // Describes the cell, row or column under the pointer or pinned, and says how the numbers were processed.
+  // Describes the cell, row or column that is pinned or under the pointer, and says how the numbers were processed.
   reflect() {
     const { browser } = this;
     const { choice, data, hoveredHead, metric } = browser;
@@ -115,7 +115,7 @@ export class Description {
     this.ranking.dataset.key = key;
     const { rows, columns, signed } = browser.arranged();
     const title = links ? titleOfLinks(browser.arranged(), pinned)
-      : `${signed ? "In which head did the weight change most" : "Which head looks"} from ${entryName(rows, pinned.row ?? 0, "row")} to ${entryName(columns, pinned.column ?? 0, "column")}?`;
+      : `${signed ? "In which head did the weight" : "Which head looks"} from ${entryName(rows, pinned.row ?? 0, "row")} to ${entryName(columns, pinned.column ?? 0, "column")}${signed ? " change most" : ""}?`;
     /** @type {(link: Head & Place) => string} */
     const other = ({ row, column }) => (!links ? "" : `${pinned.row === undefined ? rows[row ?? 0].label : columns[column ?? 0].label}: `);
     /** @type {(link: Partial<WordLink>) => string} */

@@ -181,7 +181,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns an edit to a row, with the scope that the user chose and without shares.
+   * Returns an edit to a row, with the scope that the user chose and with `shares` empty.
    * @param {number} row
    * @returns {Edit}
    */
@@ -201,7 +201,7 @@ export class AttentionEditor extends ChangedAttention {
   }
 
   /**
-   * Returns the shares that an earlier edit to the same rows and heads has set.
+   * Returns the weights that an earlier edit to the same rows and heads has set.
    * @param {Edit} edit
    */
   given({ kind, layer, head, rows }) {
@@ -264,7 +264,7 @@ export class AttentionEditor extends ChangedAttention {
     return this.version === "after" ? this.changed(layer, head) : super.arranged(layer, head);
   }
 
-  /** Returns a head after the change, including an edit that the server has not answered yet. */
+  /** Returns a head's attention after the change, including an edit that the server has not answered yet. */
   changed(layer = this.choice.layer, head = this.choice.head) {
     const arranged = arrange(this.data.versions?.after ?? this.data, this.choice, layer, head);
     const { pending } = this;

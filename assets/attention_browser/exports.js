@@ -53,8 +53,8 @@ function descriptionOf({ title, arranged: { rows, columns } }) {
 }
 
 /**
- * Returns the cells as CSV, one per line. If several rows or columns are pinned, their sums follow, numbered as in
- * 2+4.
+ * Returns the cells as CSV, one per line. If several rows or columns are pinned, their sums follow. The sum of rows 2
+ * and 4 has the number 2+4.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
@@ -129,7 +129,7 @@ export function exportPartsOf({ kind, id }) {
 }
 
 /**
- * Returns an HTML file with all three kinds of attention, which needs neither a server nor a network.
+ * Returns an HTML file with all three kinds of attention. The file needs neither a server nor a network.
  * @param {AttentionBrowser} browser
  */
 async function htmlExportOf({ bytes, choice, data }) {

@@ -41,7 +41,7 @@ export function picturedFigure(browser, width, theme) {
       drawCorner(surface, geometry, theme);
     } };
   }
-  // On the screen there is always room for bars; a saved picture without bars needs no room for them.
+  // On the screen, always leave room for the bars. A saved picture without bars needs none.
   const geometry = mapGeometry(arranged, room.width, !width || selected.rows.size + selected.columns.size > 0);
   return { arranged, geometry, theme, end: selected.rows.size || geometry.narrow ? geometry.height : geometry.bottom + 6,
     draw: (surface) => drawMap(surface, geometry, figure) };

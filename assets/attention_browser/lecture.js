@@ -87,7 +87,7 @@ export class LectureView {
       header.written ? ` (${header.version})` : "");
   }
 
-  // Returns a description of the cell, row or column under the pointer or pinned, or else of the strongest link.
+  // Describes the cell, row or column that is pinned or under the pointer; if there is none, the strongest link.
   lookFor() {
     const { browser } = this;
     const arranged = browser.arranged();

@@ -20,8 +20,8 @@ const LABEL_MARGIN = 4;
 const LABEL_SPACE = LABEL_MARGIN + 8;
 const CORNER = 46;
 const CORNER_HEIGHT = 34;
-// Lecture mode tries these font sizes, as fractions of the full size, before it omits or cuts a label. From the last
-// row, a small label is hard to read, but a missing label cannot be read at all.
+// Lecture mode tries these font sizes, as fractions of the full size, before it omits or cuts a label. A small label
+// is hard to read from the back of a lecture hall, but a missing label cannot be read at all.
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
 // Angles of column labels, each with its legibility relative to the first angle.
 const LABEL_ANGLES = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
@@ -30,11 +30,11 @@ const LABEL_PITCH = 1.08;
 // Limits for the width of the labels beside a map, as fractions of the total width: the usual limit, and the limit if
 // even the smallest font needs more.
 const LABELS_BESIDE = [0.34, 0.45];
-// The same limits for the height of the labels above a map, as fractions of the total height, by the space's shape.
+// The same limits for the height of labels above a map, as fractions of the total height, in wide and in high spaces.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
 const LABELS_ABOVE_HIGH = [0.25, 0.35];
 const LABEL_TOP = 13;
-// Minimum length of the band for column labels. It takes effect on screens with little height.
+// Minimum length of the space for column labels; matters only on screens of little height.
 const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
 // Half the height of the lowest number beside the colour bar.
@@ -71,8 +71,8 @@ export function zoomedSurface(canvas, { width, height }, zoom) {
 }
 
 /**
- * Returns the geometry of a map that fills the available space, like `mapGeometry` but without titles and bars. Of the
- * label sizes and angles that omit the fewest labels, it has the most legible.
+ * Returns the geometry of a map that fills the available space, like `mapGeometry` but without titles and bars. It uses
+ * the most legible of the label sizes and angles that omit the fewest labels.
  * @param {Arranged} arranged
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}

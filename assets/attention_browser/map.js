@@ -14,7 +14,7 @@ import { sumsOf } from "./sums.js";
 export const TITLE_SIZE = 14;
 // Smallest width and height of cells that get lines around them. Around smaller cells, lines would hide the colours.
 const SMALLEST_LINED = 12;
-// Smallest distance at which names do not overlap, as a multiple of their font size.
+// Smallest distance at which labels do not overlap, as a multiple of their font size.
 const CLOSEST_NAMES = 0.9;
 
 /**
@@ -178,11 +178,11 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
 const withPointed = (pinned, pointed) => new Set(pointed === undefined ? pinned : [...pinned, pointed]);
 
 /**
- * Returns a function that decides whether a row or column is labelled. Marked ones are always labelled. Every `step`-th
- * one is labelled too, unless a marked label would cover its label.
+ * Returns a function that decides whether a row or column gets a label. Marked rows and columns always get one. Every
+ * `step`-th row or column gets one too, unless a marked row or column is too close.
  * @param {Set<number>} marked
  * @param {number} step
- * @param {number} pitch between the names of neighbours
+ * @param {number} pitch distance between neighbouring labels
  * @param {number} size
  * @returns {(index: number) => boolean}
  */

@@ -10,7 +10,7 @@ export const CLOSE_LABEL_SIZE = 11;
 export const STEP_LABEL = /^in: (.+) → out: (.+)$/su;
 // Font size of the legend.
 export const SMALL_SIZE = 12;
-// Width of the space for the title of the row axis, left of the row labels.
+// Width of the space to the left of the row labels, for the row-axis title.
 const MARGIN = 30;
 export const COLUMN_ANGLE = -Math.PI / 3;
 // Room for the legend: its width beside the map, or its height below a narrow map.
@@ -51,14 +51,14 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
    * @type {(right: number) => number}
    */
   const cellBeside = (right) => Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
-  // The last slanted label extends beyond the right edge of the map. On a phone, labels may be vertical instead. The
-  // cells then get this space, so that more columns can be labelled.
+  // The last slanted label needs space to the right of the map. On a phone, labels may be vertical instead, which
+  // leaves this space to the cells, so that more columns can be labelled.
   const upright = narrow && cellBeside(leaning) < LABEL_SIZE + 3;
   const columnAngle = upright ? -Math.PI / 2 : COLUMN_ANGLE;
   const top = Math.round(24 + columnBand * Math.sin(-columnAngle) + 8);
   const cellWidth = cellBeside(Math.max((narrow ? 8 : LEGEND) + profile, upright ? 0 : leaning));
-  // Cells are roughly square if the whole map then fits on the screen below its controls. Rows are high enough for
-  // labels if there is room for all of them.
+  // Cells are roughly square if a map of square cells fits on the screen below its controls. Rows are high enough for
+  // their labels if there is room for all rows.
   const room = Math.max(480 / rows.length, Math.min(600 / rows.length, LABEL_SIZE + 2));
   const cellHeight = Math.max(Math.floor(Math.min(room, Math.max(cellWidth, 22), 50)), 4);
   const crowded = cellWidth < LABEL_SIZE + 3;

@@ -136,8 +136,8 @@ export class SideBySide extends PaintedComponent {
   }
 
   /**
-   * Returns the room for a map in lecture mode. If the maps are one below the other, they share the rest of the screen,
-   * except on a phone, where the page scrolls.
+   * Returns the space for a map in lecture mode. Stacked maps share the height between the top of the first
+   * map and the controls, except on a phone, where the page scrolls.
    * @param {Side} side
    * @returns {{ width: number, height: number }}
    */

@@ -19,20 +19,20 @@ const TOTALS = new WeakMap();
 
 /** @typedef {{ sum: number, count: number }} Total the sum of some weights, and their number */
 /**
- * A link from or to the word, in the head in which its weight exceeds the usual weight by the most.
+ * A link from or to a word. Its head is the one in which the link's weight most exceeds its usual weight in that head.
  * @typedef {Head & { row: number, column: number, weight: string, usual: number, excess: number }} WordLink
  */
 /**
- * `strongest` has at most one link for each other word. `lit` has the largest excess over the usual weight for each
- * head.
+ * `strongest` has at most one link to or from any other word. `lit` has, for each head, the largest excess over the
+ * usual weight.
  * @typedef {{ strongest: WordLink[], lit: number[] }} WordLinks
  */
 
 /**
  * Returns the links of a word, which is a hovered or pinned row or column. The result is null for a cell, and for
  * differences. Links to the word itself, its neighbours, punctuation, and start and end symbols are left out, as are
- * positional heads. The usual weight of a link is the mean weight in the head's other rows: in the same column or, if
- * rows and columns are the same text, at the same distance, whichever mean is larger.
+ * positional heads. The usual weight of a link is the mean weight in the same column of the head's other rows. If rows
+ * and columns are the same text, the mean weight at the same distance in other rows is used instead if it is larger.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} word
@@ -72,12 +72,11 @@ export function wordLinks(data, choice, word) {
 }
 
 /**
- * Returns the links from and to a word. `lit` is the largest excess over the usual weight in each head; `strongest` is
- * empty. `word` contains the positions of the word's rows and columns. The result is null if `word` is null or has no
- * positions.
+ * Returns the links from and to a word. In the result, `lit` is the largest excess over the usual weight in each head,
+ * and `strongest` is empty. The result is null if `word` is null or has no positions.
  * @param {KindData} data
  * @param {Choice} choice
- * @param {{ rows: number[], columns: number[] } | null} word
+ * @param {{ rows: number[], columns: number[] } | null} word positions of the word's rows and columns
  * @returns {WordLinks | null}
  */
 export function linksOfWord(data, choice, word) {
@@ -170,7 +169,7 @@ export function sentenceOfLinks({ rows, columns }, { row }, links) {
 }
 
 /**
- * Returns the heading of the list of links, which contains at most one link for each other word.
+ * Returns the heading of the list of links. The list contains at most one link to or from any other word.
  * @param {Arranged} arranged
  * @param {Place} word a row or a column
  */

@@ -1,4 +1,5 @@
-// Shows a step's attention: as background colours of the source tokens and of the tokens read, or as a row per head.
+// Shows a step's attention to the source tokens and to the tokens read so far: as background colours of the tokens, or
+// as one row of cells per head.
 
 import { SHADES, tintedElement } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
@@ -28,8 +29,9 @@ export function tintedTokens(title, labels, weights, shades, direction) {
 }
 
 /**
- * Returns a step's attention to the source and to the tokens read: the rows of the chosen head, or the mean of all
- * heads. The same layer and head numbers mean two different heads, one in cross attention and one in masked attention.
+ * Returns a step's attention to the source and to the tokens read so far: the rows of the chosen head, or the mean of
+ * all heads. The same layer and head numbers mean two different heads, one in cross attention and one in masked
+ * attention.
  * @param {Translation} translation
  * @param {Pick<StepsParams, "step" | "show" | "layer" | "head">} params
  */

@@ -161,7 +161,8 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Sends a typed word. The server splits it into tokens and answers with a translation that has them at this step.
+   * Sends a typed word. The server splits it into tokens and answers with a translation in which these
+   * tokens begin at this step.
    * @param {string} text
    */
   type(text) {
@@ -171,7 +172,7 @@ class DecodingSteps extends PaintedComponent {
   }
 
   /**
-   * Sends a request without further data to the server.
+   * Sends the server a request that carries no data.
    * @param {"restart" | "read"} what
    */
   ask(what) {

@@ -6,7 +6,7 @@ import { keysButton } from "../shared/keys.js";
 import { explained } from "../shared/terms.js";
 /** @import { StepsParams, Translation } from "./translation.js" */
 
-const METHODS = [["greedy", "greedy: the most likely"], ["beam", "beam search"], ["sample", "sampling"]];
+const METHODS = [["greedy", "greedy: the most likely token"], ["beam", "beam search"], ["sample", "sampling"]];
 const SHOWS = [["head", "one head"], ["mean", "mean of all heads"], ["all", "every head"]];
 export const STEP_KEYS = [
   ["← →", "the previous or next step"],

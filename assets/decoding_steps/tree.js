@@ -110,7 +110,7 @@ export function tree({ look, follow }) {
   // Number of columns that fit on the screen, at least one.
   const fitting = () => Math.max(1, Math.floor((scroll.clientWidth + NODE.across - NODE.width) / NODE.across));
 
-  // Writes which steps are visible.
+  // Shows which steps are visible.
   function place() {
     const count = shown.cutoffs.length;
     const { scrollLeft, scrollWidth, clientWidth } = scroll;
@@ -196,8 +196,8 @@ export function tree({ look, follow }) {
         element("button", { type: "button", onclick: take }, "Continue from here")),
       ...(rows?.node === chosen ? [
         ...(translation.source.length
-          ? [tintedTokens(`Cross attention, ${rows.whose}: looked at the source`, translation.source, rows.cross, shades, source.direction)] : []),
-        tintedTokens(`Masked attention, ${rows.whose}: looked back at the tokens read`, [...translation.readUpTo(0), ...labels], rows.decoder, shades,
+          ? [tintedTokens(`Cross attention, ${rows.whose}: looks at the source`, translation.source, rows.cross, shades, source.direction)] : []),
+        tintedTokens(`Masked attention, ${rows.whose}: looks back at the tokens read so far`, [...translation.readUpTo(0), ...labels], rows.decoder, shades,
           target.direction),
       ] : []));
     const x = node.step * NODE.across;

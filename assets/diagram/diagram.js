@@ -121,8 +121,8 @@ class Diagram extends Component {
     // In lecture mode, the drawing may be hidden; its width is then 0.
     const room = this.root.clientWidth || MIN_WIDTH;
     const places = room < MIN_WIDTH ? STACKED : SIDE_BY_SIDE;
-    // The drawing is not redrawn for another theme. Its colours follow the theme anyway, and redrawing would lose the
-    // focus.
+    // A change of theme does not redraw the drawing, because its colours follow the theme anyway, and redrawing would
+    // lose the focus.
     const message = JSON.stringify([{ ...data, asked: null }, "kinds" in data ? places : null]);
     if (message === this.message) {
       this.story.drawLines();

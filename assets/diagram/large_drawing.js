@@ -28,8 +28,8 @@ const ENCODER_LEFT = 40;
 export const SIDE_BY_SIDE = { width: 940, height: 530, decoderLeft: 540, down: 0, aside: 470, longest: 440 };
 /** @type {Places} */
 export const STACKED = { width: 440, height: 880, decoderLeft: ENCODER_LEFT, down: 350, aside: 424, longest: 400 };
-// The bottom of the frame around a layer, and the room that a sub-layer needs in addition to its box. This room is for
-// the norm and for the addition of the residual connection.
+// The bottom of the frame around a layer, and the height that a sub-layer needs beyond its box. The extra height is for
+// the norm and the residual connection.
 const BOTTOM = 436;
 const LAYER_MARGIN = 48;
 const BAR = 28;
@@ -50,7 +50,7 @@ const LECTURE_FONT_SIZE = 25.6;
  * @param {AttentionBox} shown
  */
 function attentionBox(page, left, top, { title, subtitle, head, map, rows, columns }, large = false) {
-  // Cells are square: the longer side fills the available length.
+  // Cells are square, and the map's longer side fills the available length.
   const side = MAP / Math.max(rows, columns);
   const [width, height] = [columns * side, rows * side];
   return linkBox(page, `${title}: ${subtitle}`, { x: left, y: top, width: COLUMN, height: ATTENTION },
@@ -208,7 +208,7 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
     way(arrow([middle.decoder, next], [middle.decoder, next - 11])),
     barBox("decoding", "Decoding step by step", decoderLeft, next, BAR, words.next),
     again(barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in)),
-    // In lecture mode, the larger heading leaves no room for this line. The translation is also above the drawing.
+    // In lecture mode, the larger heading leaves no room for the translation, which is above the drawing anyway.
     ...(large ? [] : [sentenceLine(target, decoderLeft, next - 17, "title", size, longest, "target")]),
     sentenceLine(words.far + isolatedIfMirrored(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest, "before"),
   ];

@@ -15,12 +15,12 @@ const SIDES = ["source", "target"];
 /** @type {Word} stands for the word that is chosen when the page opens */
 export const FIRST_WORD = { side: "source", at: -1 };
 const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
-const MEASURED = "Links that are usual for a head, such as those to the neighbouring word, are left out, so larger weights may be missing. ";
+const MEASURED = "Links that are usual for a head, such as those to the neighbouring word, are left out, so the largest weights may be missing. ";
 
 export class Story {
   /** @type {StoryMessage} */
   story;
-  /** @type {string} the current content */
+  /** @type {string} identifies the current content */
   key;
   /** @type {Word | null} */
   word = null;

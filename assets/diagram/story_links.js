@@ -6,9 +6,9 @@ import { quote } from "../shared/direction.js";
 /**
  * The words of a sentence. Every list has an entry for each word. `words` contains the labels. `spoken` says whether
  * the word has a letter or a digit. `rows` and `columns` are the positions of the word's tokens in token maps. `alone`
- * says whether the word has its own row in a word map. `looks` are the indices of the links from the word, and `looked`
- * of those to it; those that stand out more come first. `across` is the index of the other sentence's word with the
- * most cross-attention, averaged over all heads, or -1 if there is none.
+ * says whether the word has its own row in a word map. `looks` contains the indices of the links from the word, and
+ * `looked` those of the links to the word. Both lists begin with the most prominent link. `across` is the index of the
+ * other sentence's word with the most cross-attention, averaged over all heads, or -1 if there is none.
  * @typedef {{
  *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
  *   looks: number[][], looked: number[][], across: number[],
@@ -58,8 +58,8 @@ export function placesOf(story, { side, at }) {
 }
 
 /**
- * Returns the URL parameter with which *What mattered* explains a target word: the 1-based position of the word's first
- * token. A source word is replaced by the target word to which cross-attention links it most.
+ * Returns the URL parameter that selects a target word on *What mattered*: the 1-based position of the word's first
+ * token. A source word is replaced by the target word to which cross-attention links it most strongly.
  * @param {StoryMessage} story
  * @param {Word} word
  * @returns {Record<string, string>}
@@ -93,8 +93,8 @@ export function linksFrom(story, { side, at }, all) {
 }
 
 /**
- * Returns the URL parameters of a link: its head, with its row marked. The page shows tokens instead of words if the
- * row of the looking word would include another word.
+ * Returns the URL parameters that open a link's head with the link's row pinned. The page shows tokens instead of words
+ * if the word from which the link starts would share its row with another word.
  * @param {StoryMessage} story
  * @param {Link} link
  * @returns {Record<string, string>}

@@ -33,8 +33,8 @@ const MAX_SHAPES = 2_000;
 const POINTER_LAYERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
 
 /**
- * Returns a copy of a drawing that looks the same without its page. Attributes replace the style sheets and classes.
- * Elements and other attributes are copied only if ELEMENTS and ATTRIBUTES contain them.
+ * Returns a copy of a drawing that looks the same outside its page, because attributes replace style sheets and
+ * classes. Elements and other attributes are copied only if ELEMENTS and ATTRIBUTES contain them.
  * @param {SVGSVGElement} drawing
  * @param {Map<string, string>} recoloured
  */

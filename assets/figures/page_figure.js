@@ -75,7 +75,7 @@ function withLightColours(drawing, light, act) {
 }
 
 /**
- * Returns an element within a component, where the theme's colours are defined as CSS variables.
+ * Returns an element inside a component. The theme's colours are available on this element as CSS variables.
  * @param {HTMLElement} place
  */
 function hostOf(place) {
@@ -83,7 +83,7 @@ function hostOf(place) {
 }
 
 /**
- * Returns a component's own figure with this name or without a name, or null if there is none.
+ * Returns the figure with the given name or an empty name from a component in `place`; null if there is none.
  * @param {HTMLElement} place
  * @param {string} name
  * @returns {OwnFigure | SVGSVGElement | null}

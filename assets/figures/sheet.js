@@ -55,7 +55,7 @@ export class Sheet {
   }
 
   /**
-   * Returns everything added so far as a picture.
+   * Returns a picture of everything added so far.
    * @returns {Picture}
    */
   picture(name = "") {

@@ -1,8 +1,8 @@
 """Joins a component's ES modules from assets/ into one script, which a browser fetches or a document embeds.
 
-A browser could import the modules one by one, but the first page would then fetch 52 files instead of 7. It would
-appear half a second later. Joined modules share one scope, so each name must be defined only once and imported without
-renaming; tests/javascript checks this. `style` joins the style sheets, which are named after their modules.
+If browsers imported the modules one by one, the first page would fetch 52 files instead of 7, and appear half a second
+later. Joined modules share one scope, so each name must be defined only once and imported without renaming;
+tests/javascript checks this. `style` joins the style sheets, which are named after their modules.
 """
 
 import json
@@ -59,7 +59,7 @@ def _source(module: Path) -> str:
 
 @cache
 def _strip(module: Path) -> str:
-    """Return a module's source without imports, `export` keywords or comments, but a third-party library unchanged."""
+    """Return a module's source without imports, `export` keywords and comments; do not change third-party libraries."""
     source = _source(module)
     return source if module.parent.name == "vendor" else COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))
 

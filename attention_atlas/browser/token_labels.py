@@ -1,4 +1,4 @@
-"""Labels for tokens and words: white space is visible, and no label reverses the text around it."""
+"""Labels for tokens and words, with visible white space, and without characters that would reverse nearby text."""
 
 import re
 import unicodedata
@@ -27,7 +27,7 @@ def isolate(text: str) -> str:
 
 
 def displayable(text: str) -> str:
-    """Return text of the same length for display; characters that could reverse neighbouring text become U+FFFD.
+    """Return the text for display; each character that could reverse neighbouring text is replaced by U+FFFD.
 
     An isolate that is closed within the text is kept, because it cannot reverse the text outside. `isolate` adds such
     isolates.

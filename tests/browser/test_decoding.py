@@ -234,7 +234,7 @@ def test_arrow_keys_move_through_the_beam_tree(reader, shipped):
     )
     reader.page.locator(".node.best").nth(2).click()
     expect(reader.page.locator(".node-text")).to_contain_text("Step 3")
-    expect(reader.page.locator(".node-text")).to_contain_text("looked at the source")
+    expect(reader.page.locator(".node-text")).to_contain_text("looks at the source")
     reader.page.locator(".tree svg").focus()
     reader.page.keyboard.press("ArrowDown")
     expect(reader.page.locator(".node.chosen.best")).to_have_count(0)
