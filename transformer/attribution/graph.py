@@ -277,7 +277,10 @@ class _Forward:
         self.biases.append(biases)
 
     def _keep(self, stack: Stack, parts: np.ndarray, first: int) -> None:
-        """Store large `parts`, [W, S, R, T], as edges from a stack's components to the nodes from index `first` on."""
+        """Store the large elements of `parts`, [W, S, R, T], as edges.
+
+        The edges lead from a stack's components to nodes; the first of these nodes has the index `first`.
+        """
         sizes = abs(parts)
         self.flow += float(sizes.sum())
         writer, position, *receiver = np.nonzero(sizes >= max(self.smallest, np.finfo(float).tiny))

@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
-    """How much of each input position is in each output position, per attention layer and its residual connection.
+    """Shares of the input positions in each output position of an attention layer with its residual connection.
 
     L layers, S source tokens, T target tokens; arrays are float64. Each row of self-attention sums to 1. Each row of
     cross-attention sums to 1 together with its entry in `residual`.

@@ -32,7 +32,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
     cells = _cut_streams(run, paths)
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
-    # Each batch runs all layers from its first receiver's layer on, so batch edges that lead into the same layer.
+    # Each batch runs all layers from its first receiver's layer on, so sort edges by their receiver's layer.
     order: dict[SubLayerId | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
     rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
     for start in range(0, len(rows), BATCH_PATHS):

@@ -15,7 +15,7 @@ from transformer.attribution.weights import mixing_by_weights
 
 
 def rollout(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Roll out the attention weights, with the residual connection counted as half of each layer."""
+    """Attribute the targets by attention rollout, with the residual connection counted as half of each layer."""
     source, prefix = roll_out(mixing_by_weights(run.trace))
     return attribution_of_shares("rollout", run.trace, targets, source, prefix)
 
@@ -37,7 +37,7 @@ def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encoder_rollout(mixing: Mixing) -> np.ndarray:
-    """Return each source token's share of the encoder's output, [S, S]."""
+    """Return, for each position of the encoder's output, the shares of the source tokens, [S, S]."""
     product = np.eye(mixing.encoder.shape[-1])
     for layer in mixing.encoder:
         product = _product(layer, product)

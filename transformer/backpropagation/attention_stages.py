@@ -13,9 +13,9 @@ from transformer.values.trace import Part
 
 
 def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Yield the stages from the output of attention, with gradient dy [N, D], to its input projections.
+    """Yield the stages from the attention output, with gradient dy [N, D], back to the input projections.
 
-    In pre-norm models, the gradient of the attention input follows.
+    In pre-norm models, the last stage is the gradient of the attention input.
     """
     computed, head, config, stack, rows = (
         builder.gradients,

@@ -38,7 +38,7 @@ class Gradients:
     """A loss with its intermediate results and gradients.
 
     Attributes:
-        loss: loss summed over the positions that count, nats.
+        loss: loss summed over the positions at which `LossInputs.counted` is True, nats.
         values: every intermediate result, by name.
         gradients: gradient of the loss with respect to each intermediate result, under the names in `values`.
         uses: gradient with respect to every use of a parameter. A shared parameter has several uses.

@@ -16,7 +16,7 @@ from transformer.config import NormPlacement
 
 
 class ReadGradients(NamedTuple):
-    """Gradients of x, [B, T, D], on the path through sub-layer f, and of the norm's parameters (pre-norm only)."""
+    """Gradients of x, [B, T, D], on the path through the sub-layer, and of the norm's parameters (pre-norm only)."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
@@ -33,7 +33,7 @@ class WriteGradients(NamedTuple):
 def read(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """Return the input of sub-layer f, [B, T, D], given residual stream x: norm(x) in pre-norm, x in post-norm."""
+    """Return a sub-layer's input, [B, T, D], given the residual stream x: norm(x) in pre-norm, x in post-norm."""
     if norm == "post":
         return x, None
     normed, saved = layer_norm(x, parameters["norm.weight"], parameters["norm.bias"])
@@ -41,7 +41,7 @@ def read(
 
 
 def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> ReadGradients:
-    """Return the gradients of x and of the norm, given the gradient of sub-layer f's input, [B, T, D]."""
+    """Return the gradients of x and of the norm's parameters, given the gradient of the result of `read`, [B, T, D]."""
     if saved is None:
         return ReadGradients(grad, {})
     norm_gradients = layer_norm_backward(notes.note("read", grad), saved)
@@ -51,7 +51,7 @@ def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) 
 def write(
     x: np.ndarray, y: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """Return the stream after sub-layer f with output y, [B, T, D]: x + y in pre-norm, norm(x + y) in post-norm."""
+    """Add a sub-layer's output y to the residual stream x, both [B, T, D]; in post-norm, normalise the sum."""
     after, saved = x + notes.note("written", y), None
     if norm == "post":
         after, saved = layer_norm(notes.note("summed", after), parameters["norm.weight"], parameters["norm.bias"])
@@ -59,7 +59,7 @@ def write(
 
 
 def write_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> WriteGradients:
-    """Return the gradients of x, y and the norm, given the gradient of the stream after sub-layer f, [B, T, D].
+    """Return the gradients of x, y and the norm's parameters, given the gradient of the result of `write`, [B, T, D].
 
     A sum passes its gradient on to both summands. In pre-norm, the gradient therefore passes through the
     residual connection unchanged, so even deep stacks can be trained.

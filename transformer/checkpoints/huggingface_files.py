@@ -172,7 +172,9 @@ class HuggingFaceFolder:
             # Python 3.12 and older raise a RuntimeError for circular links.
             raise CheckpointError(f"The file {path} is missing: fetch the folder again.") from None
         if not real.is_file() or not any(real.is_relative_to(root) for root in self._roots):
-            raise CheckpointError(f"The path {path} points to {real}, which is not a file in {self.path}.")
+            raise CheckpointError(
+                f"The path {path} points to {real}, which is not a file in {self.path}: fetch the folder again."
+            )
         with self._reading(name):
             if real.stat().st_size > largest:
                 raise CheckpointError(

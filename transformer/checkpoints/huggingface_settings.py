@@ -54,7 +54,7 @@ def activation_setting(settings: Mapping[str, Any], default: str) -> Activation:
     """
     name = settings.get("activation_function", default)
     if not isinstance(name, str) or name not in ACTIVATIONS:
-        raise ValueError(f"its activation is {name!r}, but only {', '.join(ACTIVATIONS)} are supported")
+        raise ValueError(f"the activation {name!r} is not supported; the supported ones are: {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[name]
 
 

@@ -31,7 +31,7 @@ def memory_needed(weights: Path) -> int:
     """Return the peak memory, in bytes, for loading a model, computed from the safetensors header.
 
     Returns:
-        Number of bytes; 0 if `weights` is not a valid safetensors file, because the code that loads it reports this.
+        Number of bytes; 0 if `weights` is not a valid safetensors file, which the loading code reports.
 
     Raises:
         CheckpointError: a tensor has an impossible shape.
@@ -137,7 +137,7 @@ def _of_container(folder: Path) -> int | None:
 
 
 def _numbers(path: Path, separator: str) -> Mapping[str, int]:
-    """Return the numbers in a file with lines such as "MemAvailable: 1024 kB", by name; {} if it cannot be read."""
+    """Return the numbers, by name, in a file with lines such as "MemAvailable: 1024 kB"; {} if reading fails."""
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):

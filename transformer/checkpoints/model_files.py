@@ -152,9 +152,7 @@ def read_step(path: Path, advice: str) -> dict[str, Tensor]:
     sealed = read_sealed(path, {"step"}, advice)
     name = STEP_WEIGHTS.fullmatch(path.name)
     if name is None:
-        raise ValueError(
-            f"the file {path} is not named like a checkpoint, such as weights-0001000.safetensors: {advice}"
-        )
+        raise ValueError(f"the file {path} must have a name such as weights-0001000.safetensors: {advice}")
     if sealed.notes != {"step": int(name[1])}:
         raise ValueError(f"the file {path} does not contain the weights of step {int(name[1])}: {advice}")
     return {current_name(name): tensor for name, tensor in sealed.tensors.items()}

@@ -24,7 +24,7 @@ def describe_heads(statistics: Statistics) -> str:
     if aligner := statistics.aligner:
         lines.append(
             f"words are aligned with {aligner}: for {100 * aligner.agreement:.0f} % of "
-            f"{aligner.tokens} tokens, the first of these heads gives the same link as the mean of all cross-attention "
+            f"{aligner.tokens} tokens, the first head listed gives the same link as the mean of all cross-attention "
             "heads"
         )
     return "\n".join(lines)
@@ -37,9 +37,10 @@ def describe_gallery(gallery: Gallery, languages: Languages) -> str:
             f"{gallery.sentences} sentences",
             *(
                 f"{TASK[exhibit.task].title_and_meaning(languages)[0]}: {exhibit.kind} layer {exhibit.layer + 1} head "
-                f"{exhibit.head + 1}, {exhibit.share:.0%} of its attention in {exhibit.rows} rows of "
-                f"{exhibit.sentences} sentences (mean of all heads: {exhibit.everyone:.0%}; general rules explain "
-                f"{exhibit.explained:.0%}){'' if exhibit.passes else '; too little for an exhibit'}"
+                f"{exhibit.head + 1} gives {exhibit.share:.0%} of its attention to the expected tokens, in "
+                f"{exhibit.rows} rows of {exhibit.sentences} sentences (mean of all heads: "
+                f"{exhibit.everyone:.0%}; general rules explain {exhibit.explained:.0%})"
+                f"{'' if exhibit.passes else '; too little for an exhibit'}"
                 for exhibit in gallery.exhibits
             ),
         ]
@@ -103,8 +104,8 @@ def describe_paths(statistics: PathStatistics) -> str:
     """Describe how well the predicted effects of cutting paths agree with the measured effects."""
     return "\n".join(
         [
-            f"{statistics.sentences} sentences with {statistics.paths:.0f} paths on average. Predicted and measured "
-            "effects of cutting them:",
+            f"{statistics.sentences} sentences with {statistics.paths:.0f} paths on average. Agreement of predicted "
+            "with measured effects of cutting these paths:",
             *(f"{name}: {_interval(getattr(statistics, name))}" for name in ("difference", "logit", "sign")),
         ]
     )

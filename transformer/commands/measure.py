@@ -99,7 +99,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "agreement", help="compare how attribution methods rank the source words, for one translated word per sentence"
     )
     paths = commands.add_parser(
-        "paths", help="compare the effects of cutting edges with attribution graphs' predictions"
+        "paths", help="compare measured effects of cutting edges with the effects that attribution graphs predict"
     )
     for command in (measure, match, gallery, means, importance, effects, agreement, paths):
         command.add_argument(

@@ -49,7 +49,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
             )
     show = commands.add_parser("show", help="describe a saved training run")
     show.add_argument("file", type=Path, metavar="FILE", help="file written by `train --output`")
-    show.add_argument("--ask", metavar="ITEM", help="answer this item with the model at the end of the run")
+    show.add_argument("--ask", metavar="ITEM", help="item for the trained model to answer")
     return parser
 
 

@@ -254,6 +254,6 @@ def _continued(cache: DecoderCache, parent: np.ndarray, sentence: np.ndarray) ->
     parents = torch.from_numpy(parent).to(cache.device)
     if not np.array_equal(sentence[parent], sentence):
         return cache.select(parents)
-    # Every row keeps its sentence, so the source's keys and values, which are most of the cache, need no copy. If every
-    # new row also extends the old row at the same index, nothing needs a copy.
+    # Every row keeps its sentence, so the source's keys and values, which are most of the cache, are not copied. If
+    # every new row also extends the old row at the same index, nothing is copied.
     return cache if np.array_equal(parent, np.arange(len(parent))) else cache.select_past(parents)

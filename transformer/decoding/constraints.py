@@ -132,7 +132,7 @@ class AppliedConstraints:
         return choose(logits) if again is None else again(logits, choice)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude disallowed tokens from the logits in place, except tokens that would break a character.
+        """Exclude disallowed tokens from the logits in place. `choose_` excludes tokens that would break a character.
 
         Args:
             logits: logits or log-probabilities of each row, [N, V].
@@ -170,9 +170,9 @@ class AppliedConstraints:
             self._begun = any(self._states)
 
     def _may_break(self, tokens: Iterable[int], step: int) -> bool:
-        """Return whether any row could break a character by taking one of these tokens.
+        """Return whether a row that takes one of `tokens` might break a character, except in a forced prefix.
 
-        If False, excluding the tokens that would break a character would not affect `tokens`.
+        If False, `_exclude_broken_characters_` need not be called.
         """
         return (
             bool(self._spelling)

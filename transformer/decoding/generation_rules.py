@@ -55,7 +55,7 @@ class GenerationRules:
         self._read = [[*self._read[row], token] for row, token in zip(parents, tokens, strict=True)]
 
     def _change_(self, scores: Tensor, read: list[int]) -> None:
-        """Penalise or ban tokens in one row's scores [V], in place, depending on the tokens that the row has read."""
+        """Penalise or ban tokens in one row's scores [V], in place, depending on the tokens already in the row."""
         if (penalty := self.settings.repetition_penalty) != 1:
             ids = torch.tensor(sorted(set(read)), device=scores.device)
             seen = scores[ids]

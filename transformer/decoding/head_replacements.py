@@ -30,7 +30,7 @@ POSITIONS = MAX_TOKENS + 1
 
 
 class HeadReplacements:
-    """Computes the activations that replace head outputs and the values at patched places; called by `edits_of`.
+    """Computes the activations that replace head outputs, and those that patches copy. Used by `edits_of`.
 
     Create a new object for every model run.
 
@@ -50,10 +50,13 @@ class HeadReplacements:
         self._records: dict[Pair, Recorder] = {}
 
     def __call__(self, interventions: Interventions) -> ByKind:
-        """Return every head's replacement output, [L, H, 1 or P, K] by attention kind, on the CPU; P is `positions`.
+        """Return every head's replacement output by attention kind, on the CPU.
+
+        The shape is [L, H, 1, K] in the mode mean, and otherwise [L, H, P, K] for P = `positions` of the class.
 
         Raises:
-            InterventionError: the model is a language model, or the means or their sentences are missing.
+            InterventionError: the model is a language model, or the means or the sentences they were measured on are
+                missing.
         """
         if not self._model.config.encoder_layers:
             raise InterventionError(
@@ -88,7 +91,7 @@ class HeadReplacements:
 def drawn(
     pairs: Sequence[Pair], source_ids: Sequence[int], seed: int, draw: int
 ) -> tuple[Pair, dict[Kind, np.ndarray]]:
-    """Sample another sentence, and for every position a random position in that sentence, by attention kind.
+    """Sample another sentence. For each attention kind and each position of a run, also sample a position in it.
 
     Draws with the same seed go through all sentences in one random order, and then start over.
 

@@ -56,7 +56,7 @@ def decode_loop(
     correct = partial(_replace_broken, again or choose)
     for number in range(limit):
         logits, distribution, cache = predict(model, read, cache, capture=capture)
-        # The settings of `generate` need logits, because a repetition penalty depends on the sign of a logit.
+        # Apply the `generate` settings to logits, not log-probabilities: a repetition penalty depends on the sign.
         logits = logits if applied.rules else distribution.log_probs.clone()
         predicted = applied.choose_(logits, number, choose, tokens=Tensor.tolist, again=correct)
         log_prob = distribution.log_probs.gather(-1, predicted.unsqueeze(-1)).squeeze(-1)
@@ -74,7 +74,7 @@ def decode_loop(
 
 
 def _replace_broken(choose: Callable[[Tensor], Tensor], logits: Tensor, predicted: Tensor) -> Tensor:
-    """Return the tokens [B], with those that the logits [B, V] exclude replaced by tokens that `choose` returns."""
+    """Return the tokens [B]; replace each token that the logits [B, V] exclude by a token from `choose`."""
     allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
     return predicted if allowed.all() else torch.where(allowed, predicted, choose(logits))
 

@@ -30,8 +30,8 @@ def sample(
         model, cache, limit, constraints, capture: as in `decode_loop`.
         seed: random seed; batch row b uses seed + b, so a sample does not depend on other rows or on the device. Each
             step uses one random number, even within a forced prefix. Forcing tokens that would have been sampled
-            anyway therefore changes nothing. If a token would break a character, its replacement is sampled with the
-            remainder of the random number.
+            anyway therefore changes nothing. If a token would break a character, another one is sampled. Its
+            random number is the first number's relative position within the first token's interval.
         temperature, top_k, top_p: as in `DecodingSettings`.
 
     Raises:
@@ -70,7 +70,7 @@ def tempered(logits: Tensor, temperature: float) -> Tensor:
 
 
 def truncated_to_count(logits: Tensor, count: int) -> Tensor:
-    """Set all but each row's `count` largest logits [..., V] to minus infinity.
+    """In each row of the logits [..., V], set all but the `count` largest to minus infinity.
 
     This is top-k sampling (Fan et al. 2018, "Hierarchical Neural Story Generation"). Among equal logits, those with the
     lowest ids are kept, as in greedy decoding.

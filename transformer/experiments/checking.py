@@ -31,7 +31,9 @@ class Report:
         if not self.differing:
             return f"All {self.compared} recomputed results match to within {self.tolerance:.0e}."
         more = len(self.differing) - MAX_LISTED
-        return "\n".join([*self.differing[:MAX_LISTED], *([f"{more} more claims differ."] if more > 0 else [])])
+        return "\n".join(
+            [*self.differing[:MAX_LISTED], *([f"Further claims that differ: {more}."] if more > 0 else [])]
+        )
 
 
 def check_model(experiment: Experiment, version: str, name: str) -> None:
@@ -100,10 +102,10 @@ def _difference(part: ClaimedRun, name: str, claim: ClaimedValue, stated: dict[s
         return ""
     at = tuple(int(each) for each in np.argwhere(differs)[0])
     where = f", number {' / '.join(str(each + 1) for each in at)}" if at else ""
-    others = int(differs.sum()) - 1
+    count = int(differs.sum())
     return (
         f"{what}{where}: claimed {claimed[at]:.6g}, measured {computed[at]:.6g}"
-        + (f"; {others} more of {differs.size} differ" if others else "")
+        + (f"; in all, {count} of {differs.size} numbers differ" if count > 1 else "")
         + "."
     )
 

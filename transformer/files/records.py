@@ -44,7 +44,7 @@ class Record:
             )
         except (LookupError, TypeError, AttributeError, msgspec.ValidationError) as error:
             raise ValueError(
-                f"not the expected record, or from another version ({type(error).__name__}: {error})"
+                f"the record has unexpected contents, or is from another version ({type(error).__name__}: {error})"
             ) from error
 
     def _written(self) -> dict[str, Any]:

@@ -45,7 +45,7 @@ MAX_SIZES = {
     "vocab_size": 1_000_000,
     "max_position_embeddings": 65_536,
 }
-# Output bias that gives a token probability 0 in float32, but is finite in float16.
+# Output bias that makes a token's probability 0 in float32, but is finite in float16.
 IMPOSSIBLE = -1e4
 
 
@@ -174,7 +174,9 @@ def _family(settings: dict[str, Any], folder: HuggingFaceFolder) -> Family:
         raise CheckpointError(f"{folder.path} is already an Attention Atlas model folder: use it with --model.")
     family = settings.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
-        description = f"a model of the family {family}" if isinstance(family, str) else "a model that names no family"
+        description = (
+            f"a model of type {family}" if isinstance(family, str) else f"a model without model_type in {CONFIG}"
+        )
         raise CheckpointError(f"{folder.path} is {description}: only {FAMILY_NAMES} models can be imported.")
     return FAMILIES[family]
 

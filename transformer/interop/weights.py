@@ -31,8 +31,7 @@ ATTENTION_PARTS = {"encoder": ("self_attention",), "decoder": ("self_attention",
 def embeddings(
     tensors: dict[str, Tensor], settings: dict[str, Any], notes: list[str], *, tie: bool, revisions: bool
 ) -> tuple[dict[str, Tensor], str]:
-    """Return the embeddings by this project's names, and which of them are tied, as in
-    `TransformerConfig.tied_embeddings`.
+    """Return the embeddings, keyed by this project's names, and the value for `TransformerConfig.tied_embeddings`.
 
     The weights file may contain up to four embedding tensors. If config.json ties two of them, one may be missing.
     config.json is often wrong, so two tied tensors with different values are an error, unless `tie` is set.
@@ -70,14 +69,14 @@ def embeddings(
     assert source is not None and target is not None and output is not None
     weights = {"target_embedding.weight": target}
     if torch.equal(target, output) and torch.equal(source, target):
-        notes.append("Source embedding, target embedding and output layer are one matrix.")
+        notes.append("The source embedding, the target embedding and the output layer share one matrix.")
         # The shared matrix is stored under the name that comes first in the model.
         return {"source_embedding.weight": source}, "all"
     weights["source_embedding.weight"] = source
     if torch.equal(target, output):
-        notes.append("Target embedding and output layer are one matrix.")
+        notes.append("The target embedding and the output layer share one matrix.")
         return weights, "target"
-    notes.append("Source embedding, target embedding and output layer are three matrices.")
+    notes.append("The source embedding, the target embedding and the output layer have separate matrices.")
     return {**weights, "generator.weight": output}, "none"
 
 

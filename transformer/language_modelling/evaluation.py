@@ -64,7 +64,7 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> TextLikelihood:
     """Measure how well a language model predicts texts.
 
     Raises:
-        TextError: there are no texts, or a text has no tokens or more tokens than the model has learned positions.
+        TextError: there are no texts, or a text has no tokens or too many for the model's learned positions.
     """
     return _prediction(loaded, texts, lambda encoded: float(text_log_probs(loaded, encoded).sum()))
 

@@ -98,14 +98,14 @@ def _check_value(what: str, value: object, wanted: type[str] | type[float] | tup
 
 
 def check_figure(show: str, parameters: Mapping[str, Any], evidence: Evidence) -> None:
-    """Check that everything a figure names exists for this model and sentence; for a table, compute it.
+    """Check that everything a figure names exists for this model and sentence. To check a table, compute it.
 
     Args:
         show, parameters: figure name and parameters, from `read_figure`.
         evidence: the step's sentence and the model.
 
     Raises:
-        AtlasError: something does not exist; the message names it.
+        AtlasError: the figure names something that does not exist; the message says what.
     """
     for job in (parameters.get("bars"), parameters.get("job")):
         if job:

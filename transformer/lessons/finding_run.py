@@ -11,10 +11,10 @@ from transformer.values.run import Run, Stated
 
 @dataclass(frozen=True)
 class FindingRun(Run[Finding]):
-    """Model run that measures a claim on a sentence.
+    """Model run that tests a claim on a sentence.
 
     Attributes:
-        sentence: sentence to measure the claim on.
+        sentence: sentence to test the claim on.
         claim: name of the claim.
         parameters: the claim's parameters, as (name, value) pairs.
     """

@@ -90,7 +90,7 @@ class LessonStep:
 
     @property
     def quoted_places(self) -> tuple[str, ...]:
-        """Texts that may quote values but are not shown: text parameters of the figures, and names of places."""
+        """Texts that are not shown but may contain placeholders for values: parameters of figures, and `carried_by`."""
         parameters = (*self.figure.values(), *self.before.values())
         return (*(text for text in parameters if isinstance(text, str)), *self.carried_by.values())
 
@@ -133,7 +133,7 @@ def read_lesson(path: Path) -> Lesson:
     except ValueError as error:
         raise LessonError(str(error)) from error
     if len(data) > MAX_BYTES:
-        raise LessonError(f"{path.name}: the file has {len(data):,} bytes; a lesson has at most {MAX_BYTES:,}")
+        raise LessonError(f"{path.name}: the file has {len(data):,} bytes; shorten it to at most {MAX_BYTES:,}")
     try:
         return lesson_of(id_of(path), data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -244,7 +244,7 @@ def _check_texts(where: str, step: LessonStep) -> None:
 def _check_question(where: str, step: LessonStep) -> None:
     """Check that a question has either choices and an answer, or a value to guess."""
     if type(step.percent) is not bool:
-        raise LessonError(f"{where}: percent must be true or false")
+        raise LessonError(f"{where}: percent must be true or false, not {quoted(step.percent)}")
     if bool(step.question) != bool(step.choices or step.guess) or bool(step.choices) != bool(step.answer):
         raise LessonError(f"{where}: a question needs choices and an answer, or the name of a value as guess")
     if step.choices and step.guess:
@@ -291,8 +291,8 @@ def _carried_by(where: str, step: dict[str, Any]) -> dict[str, str]:
     places = step.get("carried_by", {})
     if not isinstance(places, dict) or not all(isinstance(place, str) for place in places.values()):
         raise LessonError(
-            f"{where}: carried_by is {quoted(places)}; write values and their places, such as "
-            '{ weight = "it -> animal" }'
+            f"{where}: carried_by is {quoted(places)}; for each value, write the place in the figure that shows it, "
+            'such as { weight = "it -> animal" }'
         )
     return {name: _text(where, places, name, needed=True) for name in places}
 
@@ -302,7 +302,10 @@ def _before(where: str, step: dict[str, Any], show: str) -> dict[str, Any]:
         return {}
     before, parameters = read_figure(f"{where}, before", {"figure": step["before"]})
     if before != "map" or show not in TABLES:
-        raise LessonError(f"{where}: before needs a map, and the step's own figure must be one of: {', '.join(TABLES)}")
+        raise LessonError(
+            f"{where}: the figure in before must be a map, and the step's own figure must be one of: "
+            f"{', '.join(TABLES)}"
+        )
     return parameters
 
 

@@ -40,7 +40,7 @@ class FigureValue:
 def places_of(
     show: str, figure: Mapping[str, Any], evidence: Evidence, head: tuple[int, int] | None
 ) -> Mapping[str, FigureValue]:
-    """Return a figure's values by place name; if a name occurs twice, the first place counts.
+    """Return the value at each named place in a figure. If two places have the same name, only the first is kept.
 
     Args:
         show, figure: name and parameters of a step's figure, with quoted values filled in.
@@ -73,11 +73,14 @@ def values_not_shown(
     for value, template in step.carried_by.items():
         at = fill(template, finding.values)
         if at not in places:
-            wrong.append(f"carried_by places {value} at {at!r}, but there is no such place; {_list_places(places)}")
+            wrong.append(
+                f"carried_by names the place {at!r} for {value}, but the figure has no such place; "
+                f"{_list_places(places)}"
+            )
         elif not _is_equal(finding.values[value], places[at]):
             wrong.append(
-                f"carried_by places {value} at {at!r}, but the claim measures {_format_value(finding.values[value])} "
-                f"and the figure shows {_format_value(places[at].value)}"
+                f"carried_by names the place {at!r} for {value}, but the claim measures "
+                f"{_format_value(finding.values[value])} and the figure shows {_format_value(places[at].value)}"
             )
         else:
             carried |= {value, *names(template)}
@@ -103,7 +106,7 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
     matching = [at for at, place in places.items() if _is_equal(measured, place)]
     if not matching:
         return (
-            f"no place in the figure shows {value} ({_format_value(measured)}): choose another figure, or remove the "
+            f"the figure does not show {value} ({_format_value(measured)}): choose another figure, or remove the "
             "value from the answer"
         )
     # Prefer a place whose name contains the value's name.
@@ -124,7 +127,7 @@ def _format_value(value: Value) -> str:
 
 def _list_places(places: Mapping[str, FigureValue]) -> str:
     names = list(places)
-    return f"the figure's places are: {', '.join(map(repr, names[:6]))}" + (" …" if len(names) > 6 else "")
+    return f"the places in this figure are: {', '.join(map(repr, names[:6]))}" + (" …" if len(names) > 6 else "")
 
 
 def _map_places(evidence: Evidence, kind: Kind, at: tuple[int, int], bars: str) -> dict[str, FigureValue]:

@@ -68,14 +68,14 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
 
 
 def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
-    """Return the parameters of a step's figure, with measured values filled in where texts quote values."""
+    """Return the parameters of a step's figure, with measured values in place of the placeholders in texts."""
     return {
         name: fill(value, finding.values) if isinstance(value, str) else value for name, value in step.figure.items()
     }
 
 
 def with_map_before(step: LessonStep) -> LessonStep | None:
-    """Return the step as shown before the user answers, with the map in `before` as its figure; None without a map."""
+    """Return the step as shown before the user answers, with the map `before` as its figure; None without `before`."""
     return replace(step, show="map", figure=step.before) if step.before else None
 
 

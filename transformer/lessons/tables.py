@@ -116,7 +116,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Return a table of the weighted value vector of each position. The last row is the sum of these vectors."""
+    """Return a table with each position's weighted value vector; the last row is their sum."""
     layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)
@@ -389,7 +389,7 @@ def _future(evidence: Evidence) -> Table:
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
-    """Return a table of each head's fraction of rows whose most attended position does not add the longest vector."""
+    """Return, for each head, the fraction of rows in which the largest weight is not that of the longest vector."""
     return _tiles({"largest weight ≠ longest vector": {kind: longest_elsewhere(evidence, kind)}})
 
 
@@ -413,7 +413,7 @@ def _cut_paths(evidence: Evidence, step: int) -> Table:
 
 
 def _path_ranks(evidence: Evidence, step: int) -> Table:
-    """Return a table of how well a graph ranks the effects of cutting paths, on a logit difference and on one logit."""
+    """Return rank correlations of predicted with measured path effects: on a logit difference, and on one logit."""
     token, other, against, alone = path_ranks(evidence, step)
     return Table(
         "explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {"rank correlation": [against, alone]}

@@ -87,7 +87,11 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
 
 
 def _agreement(translator: Translator, text: str, random: np.random.Generator) -> Agreement | None:
-    """Return the agreement on a random word of a sentence's translation; None if the source words cannot be ranked."""
+    """Return how well the attribution methods agree on a random word of a sentence's translation.
+
+    None means that the sentence or its translation has too few words, or that some method gives all source words the
+    same score.
+    """
     trace = translator.trace(text, details=True)
     tokens, text_written = trace.predicted_tokens, trace.target_text
     words = [group for group in word_groups(tokens, text_written) if has_word(group, tokens, text_written)]

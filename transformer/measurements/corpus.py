@@ -249,9 +249,9 @@ def _update_digest(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
 def _resume(
     state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash, nothing: Total
 ) -> tuple[int, Total]:
-    """Restore the state of an interrupted call: the number of sentences read, and the measurements so far.
+    """Restore the state of an interrupted call: the number of sentences read, and their measurements.
 
-    The iterator `sentences` is advanced past the sentences that are already measured, and `digest` includes them.
+    Also advances `sentences` past these sentences, and adds them to `digest`.
     """
     advice = f"delete {state} to start again"
     try:

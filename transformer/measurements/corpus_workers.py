@@ -17,9 +17,9 @@ from functools import partial
 
 from transformer.errors import AtlasError
 
-# Computes the serialised result for some sentences, in any process.
+# A function that computes the serialised result for some sentences. It can be called in any process.
 Work = Callable[[list[str]], bytes]
-# Starts work on some sentences in a worker, and returns a function that waits for the result.
+# A function that starts work on some sentences in a worker, and returns a function that waits for the result.
 Submit = Callable[[list[str]], Callable[[], bytes]]
 
 
@@ -101,7 +101,7 @@ def _exit_with_parent() -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     starter = multiprocessing.parent_process()
-    assert starter is not None, "another process started this one"
+    assert starter is not None, "a worker must have a parent process"
 
     def wait() -> None:
         starter.join()

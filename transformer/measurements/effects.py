@@ -1,4 +1,4 @@
-"""Measures every head's effects on each of many sentences."""
+"""Measures the effects of every head for many sentences, and keeps the values of each sentence."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ def _text_for_second(a: Translator, b: Translator, text: str) -> tuple[str, Lang
 
 
 def _concatenate(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """Concatenate, by sentence, the arrays of attention kinds that are in both arguments; ignore an empty argument."""
+    """Concatenate arrays along the sentence axis, for attention kinds in both arguments; ignore an empty argument."""
     if not (first and second):
         return first or second
     return {kind: np.concatenate([first[kind], second[kind]]) for kind in KINDS if kind in first and kind in second}

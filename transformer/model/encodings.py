@@ -50,7 +50,7 @@ class Encoding:
         return None
 
     def slopes(self, heads: int) -> np.ndarray | None:
-        """Return each head's slope [H], the decrease in a score per position of distance; None for no biases."""
+        """Return each head's slope [H], by which a score decreases per position of distance; None without biases."""
         return None
 
     def angles(self, length: int, d_head: int) -> np.ndarray | None:

@@ -200,5 +200,8 @@ class DecoderCache:
         )
 
     def select_past(self, indices: Tensor) -> DecoderCache:
-        """Select texts by index [B] in `past` only. A text must have the same source as the text that it replaces."""
+        """Return a cache with the texts at these indices [B] of `past`, and everything else unchanged.
+
+        A text must have the same source as the text that it replaces.
+        """
         return replace(self, past=tuple(part.select(indices) for part in self.past))

@@ -71,7 +71,7 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     """Residual connection and layer norm around a sub-layer f, in the order that `config.norm` sets.
 
-    Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)).
+    Post-norm is norm(x + f(x)) ("Attention Is All You Need", section 3.1); pre-norm is x + f(norm(x)).
 
     Args:
         config: configuration of the model.
@@ -99,7 +99,7 @@ class Residual(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then the feed-forward network (section 3.1, "Encoder")."""
+    """Self-attention, then the feed-forward network ("Attention Is All You Need", section 3.1, "Encoder")."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

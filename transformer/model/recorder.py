@@ -9,9 +9,9 @@ from torch import Tensor
 from transformer.values.kinds import Kind
 from transformer.values.trace import DETAILS
 
-# Names of the residual stream's sites. Each stack has one list for all of them.
+# Names of the residual stream's sites. A `Recorder` stores the tensors of all these sites in one list per stack.
 RESIDUAL_STREAM = {"embedding", "after_self_attention", "after_cross_attention", "residual"}
-# Names of the sites that are recorded only with details.
+# Names of the sites that a `Recorder` stores only if its `details` is True.
 IN_DETAILS = {*RESIDUAL_STREAM, *DETAILS, "feed_forward"}
 
 

@@ -121,7 +121,7 @@ def score(
 def contrasts(
     model: Transformer, source: Tensor, target: Tensor, tokens: tuple[int, int], variants: Sequence[Interventions]
 ) -> np.ndarray:
-    """Return the logit difference between two candidates for the token after a prefix, for each variant, nats [N].
+    """Return, for each variant, the logit difference between two candidates for the next token, in nats, [N].
 
     The logit difference equals the difference between the log-probabilities.
 

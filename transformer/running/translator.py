@@ -91,7 +91,7 @@ class Translator(Runs):
         self.device = device
         self.version = version
         self.folder = folder
-        # Ignore means that were measured on another model.
+        # Ignore head means if they were measured on another model.
         self.means = means if means is not None and means.model == version else None
         if isinstance(checkpoint, Checkpoint):
             self._model = checkpoint.model_on(device)
@@ -161,11 +161,11 @@ class Translator(Runs):
 
         Args:
             text, target, details, interventions: fields of the run.
-            hooks: functions by site that read and change the model's values (docs/hooks.md). A run with hooks is never
-                cached and never sent to a server, and its trace does not record the hooks.
+            hooks: functions, keyed by site, that read and change the model's values (docs/hooks.md). A run with hooks
+                is never cached and never sent to a server, and its trace does not record the hooks.
 
         Raises:
-            InterventionError: the model has no such site, or a function returns a value of another shape.
+            InterventionError: the model has no such site, or a function changes the shape of a value.
         """
         run = TraceRun(text, hashable(target), details, interventions)
         return self.trace_with_hooks(run, hooks) if hooks else self.get(run)

@@ -22,7 +22,7 @@ class TranslatorRun(Run[Result]):
 
     Attributes:
         text: source sentence, with surrogates repaired by `replace_surrogates`.
-        plain: whether the run is a trace without options, which can be computed in one batch with other traces.
+        plain: whether the run is a trace with default options, which can be computed in one batch with other traces.
     """
 
     text: str

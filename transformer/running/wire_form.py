@@ -1,7 +1,7 @@
 """Serialises runs to JSON and parses them.
 
-The JSON object contains the run's fields and, under "run", the name of the run's class. Requests to a model server and
-saved experiments contain runs in this wire form. Both are untrusted.
+The JSON object contains the run's fields and, under "run", the name of the run's class. This form is used in requests
+to a model server and in saved experiments. Neither is trusted.
 """
 
 import re

@@ -143,7 +143,8 @@ def _check(head: Envelope, address: str, model: str) -> None:
     if head.protocol != PROTOCOL:
         raise ServerError(
             f"The model server at {address} uses version {head.protocol} of the protocol, but this app uses version "
-            f"{PROTOCOL}: install the same version of Attention Atlas on both machines, and restart server and app."
+            f"{PROTOCOL}: install the same version of Attention Atlas on both machines, then restart the server "
+            "and the app."
         )
     if head.model != model:
         raise ServerError(

@@ -21,8 +21,9 @@ class FairLock:
     """Fair lock: runs compute one at a time, in order of arrival. Each instance belongs to one event loop.
 
     Args:
-        most: maximum number of runs in progress. A run occupies a thread even while it waits. With the event loop's
-            smaller default thread pool, waiting runs could occupy all threads and block the run that holds the lock.
+        most: maximum number of runs in progress. A run occupies a thread even while it waits, so the lock has its own
+            pool of this many threads. In the event loop's smaller default pool, waiting runs could occupy all threads
+            and block the run that holds the lock.
     """
 
     def __init__(self, most: int) -> None:

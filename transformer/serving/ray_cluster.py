@@ -55,4 +55,4 @@ def _check_reachable(address: str) -> None:
         try:
             socket.create_connection((host, int(port)), CONNECT_TIMEOUT).close()
         except OSError as error:
-            raise ConnectionError(f"{address} does not answer ({error.strerror})") from error
+            raise ConnectionError(f"no process answers at {address} ({error.strerror})") from error

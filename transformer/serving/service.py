@@ -44,7 +44,7 @@ class Service:
             return self._refused(NOT_FOUND, "RequestError", f"The server accepts only GET {IDENTITY} and POST {RUN}.")
         try:
             if body is None:
-                raise RequestError(f"it has more than {MAX_BYTES:,} bytes")
+                raise RequestError(f"the request body has more than {MAX_BYTES:,} bytes")
             head = read_head(body)
             if head.protocol != PROTOCOL or head.model != self.model:
                 # Every reply contains the server's protocol and model version, so the client can say which one differs.

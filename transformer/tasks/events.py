@@ -64,7 +64,7 @@ def _head_events(run: TaskRun) -> Iterator[Event]:
             values = np.array([snapshot.scores[score][kind] for snapshot in run.snapshots])  # [snapshots, L, H]
             for layer, head in np.ndindex(values.shape[1:]):
                 index = first_above(values[:, layer, head], MIN_HEAD_SCORE)
-                # Index 0 is the snapshot before training, so a head formed there was not learned.
+                # Index 0 is the snapshot before training, so a high score there was not learned.
                 if index:
                     step = run.snapshots[index].step
                     layers = f" of layer {layer + 1}" if run.config.layers > 1 else ""

@@ -33,10 +33,11 @@ def seeded_model(config: TaskConfig) -> Transformer:
 
 
 class TaskTrainer(StepCount):
-    """Trains a small `Transformer` on a task, with the same classes `SummedLoss` and `Steps` as a translation model.
+    """Trains a small `Transformer` on a task; `SummedLoss` and `Steps` are also used for translation models.
 
-    A step's items and learning rate depend only on the configuration and the step number, so slicing does not affect
-    the result. Training advances only inside `advance`. A trainer is not thread-safe.
+    A step's items and learning rate depend only on the configuration and the step number. The number of steps per
+    call of `advance` therefore does not affect the result. Training advances only inside `advance`. A trainer is not
+    thread-safe.
 
     Args:
         config: settings of the training run.

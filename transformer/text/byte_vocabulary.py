@@ -47,7 +47,7 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
     """Parse the files of a byte-level BPE tokenizer; tokenizer.json alone is enough.
 
     Args:
-        files: contents by file name, of those `FILES` that exist.
+        files: contents of those `FILES` that exist, by file name.
 
     Raises:
         ValueError: a file is missing or damaged, or uses an unsupported feature; the message names the file.

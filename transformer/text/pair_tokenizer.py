@@ -188,7 +188,7 @@ class _Side:
     def encode(self, text: str, codes: Collection[str]) -> list[Token]:
         """Tokenize a text, without the end symbol; spans refer to `text`.
 
-        A language code at the beginning of the text becomes its token if it has one, and is dropped otherwise.
+        A language code at the beginning of the text is encoded as a language token; a code without a token is dropped.
         """
         code, rest = split_code(text, codes)
         tokens = [self.token(self.codes[code])] if code in self.codes else []

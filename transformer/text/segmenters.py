@@ -1,4 +1,4 @@
-"""Common interface to sentencepiece and tokenizers, the tokenizer libraries of imported models."""
+"""Common interface to the libraries `sentencepiece` and `tokenizers`, which tokenize texts for imported models."""
 
 import math
 from collections.abc import Iterator, Sequence

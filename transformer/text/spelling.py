@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Set
 from functools import cached_property
 
-# Bytes of an unfinished character. A single state represents all states that allow the same continuations.
+# Bytes of an unfinished character. Unfinished characters that allow the same continuations share one state.
 State = bytes
 # State between two characters.
 WHOLE: State = b""
@@ -68,7 +68,7 @@ class Spelling:
         return self._next[WHOLE].get(token, WHOLE) if following is None else following
 
     def fewest_tokens(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
-        """Return the smallest number of tokens that completes the unfinished character, by state.
+        """Return, for each state, the smallest number of tokens that can complete the unfinished character.
 
         Suppressed tokens are not used. States that cannot be completed are omitted.
         """

@@ -32,7 +32,8 @@ REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€�
 FENCE = "\ue000"
 # An opening quote is always a separate token. Otherwise "'some" would be split into "'s" (as in "it's") and "ome".
 OPENING_QUOTE = SPACE_MARK + "'"
-# Separator between units in the text that `train_tokenizer` learns from. Normalised text has no control characters.
+# Separator between units in the text that `train_tokenizer` learns from. No unit contains it, because normalised text
+# has no control characters.
 UNIT_BORDER = "\x1f"
 UNIT = re.compile(r" ?(?:[^\W\d_]+(?:'[^\W\d_]+)*|\d|([^\w\s]|_)\1*|\w)| ")
 CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|t|m|d|re|ve|ll)\b)", re.IGNORECASE)
@@ -81,7 +82,7 @@ class Tokenizer:
             -math.inf if byte else score
             for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
         )
-        # Byte tokens are spelled like "<0xF0>". Bytes below 0x80 are whole characters.
+        # Byte tokens are spelled like "<0xF0>". Bytes below 0x80 are whole characters, so skip them.
         self.spelling = Spelling(
             {
                 token: bytes([value])
@@ -103,7 +104,7 @@ class Tokenizer:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise ValueError(f"the vocabulary {path} cannot be read ({error.strerror}): choose a file") from error
+            raise ValueError(f"the vocabulary {path} cannot be read ({error.strerror}): choose another file") from error
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
@@ -195,10 +196,10 @@ class Tokenizer:
 
 
 def units(text: str) -> list[str]:
-    """Split a normalised text into units: words, digits and punctuation. No token may extend over two units.
+    """Split a normalised text into units: words, digits and punctuation. No token may cross the border of a unit.
 
     A contraction such as "it's" is two units, "it" and "'s", as in GPT-2's tokenizer (Radford et al. 2019). A space
-    belongs to the unit after the space.
+    belongs to the unit that follows it.
     """
     return [part for unit in UNIT.finditer(text) for part in CONTRACTION.split(unit[0])]
 

@@ -179,7 +179,7 @@ class Vocabulary(TextVocabulary, Protocol):
         ...
 
     def key_scores(self, kind: Kind) -> Sequence[float]:
-        """Return frequency scores by id, lower for rarer tokens, in the vocabulary of the attention kind's keys."""
+        """Return frequency scores by id, lower for rarer tokens; the vocabulary is that of the keys of `kind`."""
         ...
 
 

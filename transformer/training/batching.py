@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.text.tokenizer import PAD, START
 from transformer.training.data import TokenData
 
-# Padded lengths, in tokens. Every new matrix shape costs PyTorch preparation time, so only a few lengths are used.
+# Padded lengths, in tokens. PyTorch needs time to prepare for every new matrix shape, so only a few lengths are used.
 WIDTHS = (8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 
 

@@ -71,7 +71,7 @@ class Process:
 
 @contextmanager
 def process_group(device: str | None = None) -> Iterator[Process]:
-    """Context manager that yields this process, and connects it to the others if torchrun started several.
+    """Context manager that yields this process. If torchrun started several processes, they are connected first.
 
     Args:
         device: "cpu", "cuda" or "mps"; None means CUDA if available, and otherwise the CPU.

@@ -47,11 +47,11 @@ def read_samples(path: Path) -> list[tuple[str, tuple[str, ...]]]:
     """Read sample sentences, one per line, optionally followed by a tab and the accepted spellings of a name or number.
 
     Raises:
-        ValueError: there is no sentence, or the file cannot be read (see `read_lines`).
+        ValueError: there are no sentences, or the file cannot be read (see `read_lines`).
     """
     rows = [line.split("\t") for _, line in read_lines(path) if line.strip()]
     if not rows:
-        raise ValueError(f"{path} has no sentence: write one per line")
+        raise ValueError(f"{path} contains no sentences: write one per line")
     return [(normalise(row[0]), tuple(row[1].split(ALTERNATIVE)) if len(row) > 1 else ()) for row in rows]
 
 

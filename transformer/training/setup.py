@@ -69,7 +69,7 @@ class TrainingSetup:
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 
     def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
-        """Load a trained model and its tokenizer. Except for the vocabulary size, its shape must be that of this model.
+        """Load a model, which must have the shape of `self.model` with any vocabulary size, and its tokenizer.
 
         Raises:
             CheckpointError: the folder cannot be read, or contains the wrong type of model (language or translation).
@@ -80,8 +80,8 @@ class TrainingSetup:
         sizes = {name: getattr(config, name) for name in ("source_vocabulary", "target_vocabulary", "dropout")}
         if not isinstance(loaded.tokenizer, Tokenizer) or replace(loaded.config, **sizes) != config:
             raise ValueError(
-                f"the model in {folder} differs from this run in shape or type of tokenizer: train with its shape, "
-                f"{loaded.config}, or start from another model"
+                f"the model in {folder} differs from this run in shape or in the type of its tokenizer: train with the "
+                f"model's shape, {loaded.config}, or start from another model"
             )
         return loaded.model, loaded.tokenizer
 

@@ -99,7 +99,7 @@ class Trainer:
             if self.process.rank == 0:
                 self._finish()
         except OSError as error:
-            raise OSError(f"{error}: training will continue from the last checkpoint") from error
+            raise OSError(f"{error}: run the same command again to continue from the last checkpoint") from error
 
     def _take_steps(self) -> None:
         saved = time.monotonic()
@@ -200,7 +200,7 @@ class Trainer:
         save_model(self.folder.model, self.model.config, weights, self.tokenizer)
 
     def _finish(self) -> None:
-        """Save the average of the last n checkpoints as the model; n is chosen for the lowest validation loss."""
+        """Save the average of the last n checkpoints as the model, with the n that gives the lowest validation loss."""
         last_weights = self.folder.last_weights()
         candidates = {}
         for count in range(1, len(last_weights) + 1):

@@ -30,8 +30,8 @@ class Coverage:
     def __str__(self) -> str:
         cut = ", ".join("|".join(tokens) for tokens in self.cut.values()) or "none"
         return (
-            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them single tokens; split words "
-            f"with a single-letter token among the {FREQUENT_WORDS} most frequent: {cut}"
+            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them single tokens; of the "
+            f"{FREQUENT_WORDS} most frequent words, these are split and have a single-letter token: {cut}"
         )
 
 

@@ -78,10 +78,10 @@ class HeadMeans:
                 ]
             pairs = tuple(zip(*sides, strict=True))
             if not all(array.ndim == 3 and np.isfinite(array).all() for array in outputs.values()):
-                raise ValueError("it lacks finite means for some heads")
+                raise ValueError("the means of some heads are missing or not finite")
             # Older versions saved no checksum.
             if metadata.get("contents", _seal(outputs, pairs)) != _seal(outputs, pairs):
-                raise ValueError("its numbers were altered after they were saved")
+                raise ValueError("the contents were altered after they were saved")
             return cls(metadata["model"], metadata["sentences"], outputs, pairs)
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
@@ -121,7 +121,7 @@ def _texts(ids: np.ndarray, lengths: np.ndarray) -> list[tuple[int, ...]]:
         ValueError: an array or a sentence is invalid, or the lengths do not add up to the number of ids.
     """
     if not (ids.dtype == lengths.dtype == np.int32 and ids.ndim == lengths.ndim == 1 and lengths.sum() == len(ids)):
-        raise ValueError("the lengths of its sentences do not add up to the number of tokens")
+        raise ValueError("the sentence lengths do not add up to the number of token ids")
     if not ((lengths > 0).all() and (ids >= 0).all()):
         raise ValueError("a sentence has no tokens, or a negative token id")
     return [tuple(part.tolist()) for part in np.split(ids, np.cumsum(lengths)[:-1])] if len(lengths) else []

@@ -1,4 +1,4 @@
-"""Activation patching: names the activations to overwrite with activations from a run on another sentence.
+"""Activation patching: names and checks patches, which overwrite activations with those of another sentence.
 
 Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation Analysis"; Zhang and Nanda 2024,
 "Towards Best Practices of Activation Patching".
@@ -105,6 +105,7 @@ def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
     ):
         raise InterventionError(
             f"{place!r} and {other!r} are not a patch: pass (site, layer, head, position) and a position in the other "
-            f"sentence. Numbers start at 0, head is 0 at sites without heads; sites are {', '.join(PATCH_SITES)}."
+            "sentence. Numbers start at 0; the head is 0 at sites without heads. The sites are "
+            f"{', '.join(PATCH_SITES)}."
         )
     return place, other  # type: ignore[return-value]

@@ -59,7 +59,7 @@ class Run(Generic[Result]):
         """Compute the result of the run.
 
         Args:
-            runs: the model; any `Runs` object if the run uses only the results of other runs.
+            runs: the model, or any `Runs` object if the run uses only the results of other runs.
             needed: results of the runs in `needs`, in order.
         """
         raise NotImplementedError

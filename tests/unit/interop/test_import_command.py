@@ -164,8 +164,8 @@ def linked(folder):
 
 
 DAMAGE = {
-    "t5": (settings(model_type="t5"), "a model of the family t5: only Marian"),
-    "no family": (settings(model_type=None), "names no family"),
+    "t5": (settings(model_type="t5"), "a model of type t5: only Marian"),
+    "no family": (settings(model_type=None), "without model_type in config.json"),
     "ours": (content("config.json", b'{"source_vocabulary": 3}'), "already an Attention Atlas model folder"),
     "no config": (without("config.json"), "config.json is missing"),
     "no weights": (without("model.safetensors"), "model.safetensors is missing"),
@@ -184,7 +184,10 @@ DAMAGE = {
         settings(decoder_ffn_dim=48),
         "an encoder layer has 24 feed-forward units and a decoder layer 48, but",
     ),
-    "activation": (settings(activation_function="mish"), "its activation is 'mish', but only gelu_new, "),
+    "activation": (
+        settings(activation_function="mish"),
+        "the activation 'mish' is not supported; the supported ones are: gelu_new, ",
+    ),
     "a start that is a text": (
         searching(decoder_start_token_id="7"),
         "decoder_start_token_id in generation_config.json must be a whole number",

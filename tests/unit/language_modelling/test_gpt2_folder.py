@@ -60,7 +60,7 @@ WRONG = {
     "too few rows": (lambda folder: configured(folder, vocab_size=419), "has 420 tokens, but vocab_size in"),
     "another epsilon": (lambda folder: configured(folder, layer_norm_epsilon=0.1), "layer_norm_epsilon"),
     "other scores": (lambda folder: configured(folder, scale_attn_weights="no"), "scale_attn_weights"),
-    "another activation": (lambda folder: configured(folder, activation_function="mish"), "its activation is 'mish'"),
+    "another activation": (lambda folder: configured(folder, activation_function="mish"), "the activation 'mish'"),
     "no number": (
         lambda folder: reweighted(
             folder, lambda weights: weights | {"transformer.ln_f.bias": torch.full((24,), float("nan"))}

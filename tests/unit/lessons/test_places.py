@@ -26,13 +26,10 @@ def first_of(translator, old: str, new: str) -> list[str]:
     ("line", "message"),
     [
         (FIGURE, "shows sum, which the answer names; add its place to carried_by, such as sum = 'sum of"),
-        (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "places sum at 'sum of hat', but there is no such place"),
+        (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "'sum of hat' for sum, but the figure has no such place"),
         (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1 and the figure shows 6"),
         (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
-        (
-            'figure = { show = "orders", other = "A dog." }',
-            "no place in the figure shows sum (1): choose another figure",
-        ),
+        ('figure = { show = "orders", other = "A dog." }', "the figure does not show sum (1): choose another figure"),
     ],
 )
 def test_lesson_claim_with_a_value_missing_from_its_figure_is_reported(copying_translator, line, message):
@@ -52,9 +49,12 @@ def test_lesson_claim_with_a_value_shown_in_its_figure_is_accepted(copying_trans
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('carried_by = "sum"', "carried_by is 'sum'; write values and their places"),
+        ('carried_by = "sum"', "carried_by is 'sum'; for each value, write the place"),
         ('carried_by = { total = "sum of have" }', "carried_by names 'total'; the claim row_sum has the values: sum"),
-        ('before = { show = "map", kind = "encoder", head = "next" }', "before needs a map, and the step's own figure"),
+        (
+            'before = { show = "map", kind = "encoder", head = "next" }',
+            "must be a map, and the step's own figure must be",
+        ),
     ],
 )
 def test_invalid_location_of_a_claimed_value_in_a_figure_raises_an_error(line, message):

@@ -85,7 +85,7 @@ class ComparisonRun(TranslatorRun[Comparison]):
 
 @dataclass(frozen=True)
 class ContrastsRun(TranslatorRun[np.ndarray]):
-    """Computes the logit difference between two candidate tokens under N interventions, float32 nats [N].
+    """Computes the logit difference between two candidate tokens under N interventions, in nats, float32 [N].
 
     See `transformer.running.scoring.contrasts`.
 
@@ -95,7 +95,7 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
         step: position in `target` for which the two candidates compete.
         tokens: ids of the two candidates.
 
-    Raises: as in `TraceRun`; a TextError also if there is no such step or token.
+    Raises: as in `TraceRun`; also a TextError if the step or a token does not exist.
     """
 
     text: str

@@ -51,7 +51,7 @@ class TraceRun(TranslatorRun[Trace]):
         return self.with_hooks(runs, {})
 
     def with_hooks(self, runs: Translator, hooks: HookFunctions, record: Recorder | None = None) -> Trace:
-        """Compute the trace with `hooks`, functions by site that read and change the model's values.
+        """Compute the trace with `hooks`: functions, keyed by site, that read and change the model's values.
 
         `record` replaces the default recorder, which stores details only if `details` is True.
         """
