@@ -28,8 +28,8 @@ MAX_PROCESSES = 256
 # CONNECTIONS: number of open connections per process.
 BACKLOG = 512
 CONNECTIONS = 10_240
-# Time limits in seconds. A process has START_TIMEOUT to start listening, and again to answer. RESTART_PAUSE is
-# the pause before a restart; the pause doubles, up to its maximum, each time the process does not start.
+# Time limits in seconds. A process may take START_TIMEOUT to start listening, and as long again to answer.
+# RESTART_PAUSE is the pause before a restart. It doubles, up to its maximum, each time the process does not start.
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 RESTART_PAUSE, MAX_RESTART_PAUSE = 1.0, 60.0
@@ -75,7 +75,8 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
     known, others = parser.parse_known_args(list(options))
     if known.certificate:
         raise SystemExit(
-            "error: --lecture and --processes do not support TLS: leave them out, or put a proxy with TLS in front"
+            "error: --lecture and --processes do not support TLS: omit these options, or put a TLS proxy in front of "
+            "the app"
         )
     address, port = known.address, port_of(options)
     allow_connections()
@@ -159,7 +160,7 @@ async def serve(
                     await up[0]
             await asyncio.gather(*up)
             opened()
-            # Use `wait`, because cancelling `gather` would cancel the tasks a second time while they end.
+            # Use `wait`: cancelling `gather` would cancel the tasks, and `finally` would then cancel them again.
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             await asyncio.gather(*ended)
         finally:
@@ -232,7 +233,7 @@ async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
             env={**os.environ, WARM_UP_VARIABLE: "1"},
         )
     except OSError as error:
-        raise StartError(f"the app did not start ({error.strerror})") from error
+        raise StartError(f"the app did not start: {error.strerror}") from error
     try:
         await wait_until_listening(process, port)
         yield process, port
@@ -241,10 +242,10 @@ async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
 
 
 async def wait_until_listening(process: Process, port: int) -> None:
-    """Wait until an app process listens.
+    """Wait until an app process is listening.
 
     Raises:
-        StartError: the process exited, or takes too long.
+        StartError: the process exited or took too long.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + START_TIMEOUT
@@ -257,8 +258,8 @@ async def wait_until_listening(process: Process, port: int) -> None:
             writer.close()
             return
     code = process.returncode
-    what = f"did not listen within {START_TIMEOUT:.0f} s" if code is None else f"exited with code {code}"
-    raise StartError(f"the app did not start (its process {what})")
+    what = f"did not open its port within {START_TIMEOUT:.0f} s" if code is None else f"exited with code {code}"
+    raise StartError(f"the app did not start: its process {what}")
 
 
 async def wait_until_answering(process: Process, port: int) -> None:
@@ -275,12 +276,12 @@ async def wait_until_answering(process: Process, port: int) -> None:
     except (OSError, TimeoutError):
         answered = b""
     if not answered:
-        raise StartError("the app did not start (its process does not answer)")
+        raise StartError("the app did not start: its process did not answer")
 
 
 async def stop(process: Process) -> None:
     """Stop an app process if it is still running."""
-    assert process.stdin is not None, "the process has an input pipe"
+    assert process.stdin is not None, "the process has no input pipe"
     process.stdin.close()
     try:
         async with asyncio.timeout(STOP_TIMEOUT):

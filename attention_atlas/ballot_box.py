@@ -49,7 +49,8 @@ class BallotBox:
         """Open a vote, replacing any previous vote.
 
         Raises:
-            VoteError: the question or a choice is empty or too long, or there are too few, too many or equal choices.
+            VoteError: the question or a choice is empty or too long, there are too few or too many choices, or two
+                choices are equal.
         """
         if not 2 <= len(choices) <= MAX_CHOICES or len(set(choices)) < len(choices):
             raise VoteError(400, f"A vote must have 2 to {MAX_CHOICES} choices, all different.")
@@ -91,7 +92,7 @@ class BallotBox:
                 question.
         """
         if self.status != "closed":
-            raise VoteError(409, "First close the vote.")
+            raise VoteError(409, "Close the vote first.")
         if not 0 <= answer < len(self.choices) or len(shares) not in (0, len(self.choices)):
             raise VoteError(400, "The answer does not belong to these choices.")
         self._to("revealed")

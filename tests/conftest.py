@@ -131,8 +131,8 @@ def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# Together, these cover every norm placement, activation, positional encoding, and option of the embeddings and the
-# output layer.
+# Configurations that together cover every norm placement, activation and positional encoding, and every option of the
+# embeddings and the output layer.
 SHAPES = {
     "pre": {"positions": "sinusoidal", "tied_embeddings": "all"},
     "post": {
@@ -150,7 +150,7 @@ SHAPES = {
 }
 
 
-# The first two differ in norm, positions, activation, weight tying and bias; `pytest -m thorough` runs the others.
+# "pre" and "post" differ in norm, positions, activation, weight tying and bias. `pytest -m thorough` runs the others.
 EACH_SHAPE = [name if name in ("pre", "post") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES]
 # For tests that do not depend on whether the model is pre-norm or post-norm.
 ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True)

@@ -1,6 +1,6 @@
-// Switches for all heads of the model: a board for each kind of attention, a row for each layer, a column for each
-// head. A switch shows its head's map. The numbers beside a row and above a column switch the whole row or column. One
-// board is open. Each of the others is a button, which shows the board's picture and opens the board.
+// Switches for all heads of the model. Each kind of attention has a board, with a row for each layer and a column for
+// each head. Each switch shows its head's map. The number beside a row or above a column switches all its heads. Only
+// one board is open at a time. The others are shown as buttons with a picture; each button opens its board.
 
 import { saveable } from "../figures/saveable.js";
 import { ARROWS, clamped, keepingFocus } from "../shared/controls.js";

@@ -14,8 +14,8 @@
   if (!page.clickerHeard) addEventListener("keydown", hear, true);
   page.early = { keys, hear };
 
-  // Streamlit changes the page in up to three steps. The URL first loses the old page's parameters, then gets those of
-  // the next page, then names the next page. The back button must stop only at the last step.
+  // When the user changes the page, Streamlit changes the URL in up to three steps: it drops the old page's parameters,
+  // adds those of the next page, and changes the path. Only the last step may leave an entry in the browser's history.
   const push = history.pushState.bind(history);
   let half = "";
   history.pushState = (state, unused, url) => {

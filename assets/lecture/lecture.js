@@ -132,8 +132,8 @@ class Lecture extends Component {
   }
 
   /**
-   * Switches the enlarged fonts of page.css on or off. It sets a class, which takes effect at once, because Streamlit
-   * would remove a style sheet only after drawing and measuring the next figure.
+   * Switches the enlarged fonts of page.css on or off. It sets a class, which takes effect at once. A style sheet would
+   * not: Streamlit would remove it only after drawing and measuring the next figure.
    * @param {boolean} lecture
    */
   reflectMode(lecture) {
@@ -199,7 +199,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Runs a key's action; returns whether the key has one.
+   * Runs the action that the lecturer's controls assign to a key, if any; returns whether there was one.
    * @param {KeyboardEvent} event
    * @param {EventTarget} target
    */

@@ -1,5 +1,5 @@
-// Shows a sentence as a film that follows one word through the model. Every frame shows numbers, a sentence, and a
-// link to a page with more details.
+// Shows a sentence as a film that follows one word through the model. Every frame shows numbers, a short
+// explanation, and a link to a page with more details.
 
 import { onStep } from "../shared/clicker.js";
 import { shadesOf, tintedElement } from "../shared/colours.js";
@@ -30,14 +30,14 @@ import { transport, transportButton } from "../shared/transport.js";
  */
 
 // Times in milliseconds: the whole film, the movement of a cell to its position in the next frame, and the delay
-// between new cells. Looking at a frame's numbers takes as long as reading NUMBERS words.
+// between new cells. Looking at a frame's numbers is assumed to take as long as reading NUMBERS words.
 const FILM_DURATION = 60_000;
 const NUMBERS = 10;
 const MOVE_DURATION = 700;
 const CELL_DELAY = 45;
 
 /**
- * Returns the milliseconds for a frame: longer texts stay on the screen for longer.
+ * Returns the duration of a frame in milliseconds. A frame with a longer text is shown for longer.
  * @param {{ says: string }[]} frames
  * @param {number} at
  */

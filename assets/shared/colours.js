@@ -43,7 +43,7 @@ export function shadesOf(palette) {
  * Returns the position of a weight on the colour scale, 0 to 1.
  * @param {number} value
  * @param {string} scale
- * @param {number} largest weight of the head
+ * @param {number} largest the head's largest weight
  */
 export function onScale(value, scale, largest) {
   if (scale === "square root") return Math.sqrt(value);

@@ -58,10 +58,10 @@ export function focused(node) {
 }
 
 /**
- * Runs `refill`, which replaces children. If one had the focus, the new child at the same index gets the focus, or
- * the last child if there are fewer now.
+ * Runs `refill`, which replaces children of `parent`. If an old child had the focus, the new child at the same index
+ * gets it, or the last child if there are fewer now.
  * @param {Element} parent
- * @param {string} selector of its children
+ * @param {string} selector CSS selector of the children
  * @param {() => void} refill
  */
 export function keepingFocus(parent, selector, refill) {

@@ -4,7 +4,7 @@
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 
 export const ARROW = " → ";
-// Matches a special symbol and the word after it that explains it. Both are in Latin letters in every language.
+// Matches a special symbol and any explanatory word after it. Both are in Latin letters, whatever the text's language.
 export const SYMBOL = /<[^<>\s]+>( [a-z]+)?/g;
 
 /**

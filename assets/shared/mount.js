@@ -13,7 +13,7 @@
  * @typedef {{ server: Server, show: (data: any) => unknown, close?: () => void }} Mounted
  */
 
-/** A component that is an element of the page. */
+/** Base class of components. Each component fills one element of the page. */
 export class Component {
   /** @type {Server} */
   server;

@@ -29,7 +29,7 @@ import { drawingContext, FONT, middleShift } from "./ruler.js";
  * }} Surface
  */
 
-// Fonts of a saved drawing. Names that other programs know precede those of the page.
+// Fonts in a saved drawing. Names under which other programs know the page's font come first.
 const FILE_FONT = "'Source Sans 3', 'Source Sans Pro', 'Source Sans', Arial, Helvetica, sans-serif";
 
 // Distance between the content of a picture and its sides, in CSS pixels.
@@ -173,7 +173,7 @@ export class SvgSurface {
 
   /** @type {Surface["rect"]} */
   rect(x, y, width, height, fill) {
-    // Crisp edges prevent a line of background colour between neighbours whose common edge is between two pixels.
+    // Crisp edges keep the background from showing between adjacent rectangles whose common edge lies within a pixel.
     this.add("rect", { x, y, width, height, fill, "shape-rendering": "crispEdges" });
   }
 

@@ -5,8 +5,8 @@ import { GLOSSARY } from "./glossary.js";
 
 /**
  * Returns a term whose explanation appears on hover, on focus and on tap. Esc closes the explanation.
- * @param {string} text as displayed
- * @param {string} word of the glossary
+ * @param {string} text the term as displayed
+ * @param {string} word the term's name in the glossary
  */
 export function term(text, word) {
   const bubble = element("span", { class: "bubble", role: "tooltip", hidden: true }, GLOSSARY[word]);

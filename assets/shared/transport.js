@@ -13,10 +13,10 @@ export function transportButton(label, text, onclick) {
 }
 
 /**
- * Returns the controls. `reflect` updates them to the current step, which is zero-based.
+ * Returns an element with the controls. Its method `reflect` updates them to the current step, which is zero-based.
  * @param {{ go: (step: number) => void, toggle: () => void }} act
  * @param {string} unit name of a step
- * @param {Node[]} more controls
+ * @param {Node[]} more additional controls
  */
 export function transport({ go, toggle }, unit, ...more) {
   const play = transportButton("Play", "▶ Play", toggle);

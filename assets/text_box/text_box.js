@@ -14,7 +14,7 @@ import { Component, mount } from "../shared/mount.js";
  * }} BoxMessage
  */
 /**
- * The typed text, the server's text that it replaces, and the context of the typed text.
+ * The text that the user typed, the server's text that it replaced, and the context in which the user typed.
  * @typedef {{ typed: string, text: string, belongs: string }} Draft
  */
 
@@ -93,7 +93,7 @@ export class TextBox extends Component {
     this.input.title = data.help;
     this.button.textContent = data.button;
     this.root.classList.toggle("primary", data.primary);
-    // A restarted server counts its requests from 0 again.
+    // Compare with >, because a restarted server counts its requests from 0 again.
     const asked = before && data.asked > before.asked;
     if (before && before.text === data.text && before.belongs === data.belongs && !asked) return;
     const draft = before ? null : draftOf(data.name);

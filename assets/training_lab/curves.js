@@ -1,4 +1,4 @@
-// Draws the losses and a score of every head by training step, in panels that share the step axis.
+// Plots the losses and one score per head against the training step, in panels that share the step axis.
 
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { CHOSEN_COLOUR } from "../shared/colours.js";
@@ -243,7 +243,7 @@ function drawCurveNames(surface, curves, place, { top, bottom, x }, theme) {
 }
 
 /**
- * Draws each event's number from the list of events.
+ * Draws the number that each event has in the list of events.
  * @param {Surface} surface
  * @param {FilmHeader} header
  * @param {(step: number) => number} across

@@ -36,7 +36,7 @@ export class Film {
   }
 
   /**
-   * Returns the index of the last snapshot that is not later than the view's moment.
+   * Returns the index of the last snapshot at or before the step `moment`, or of the newest snapshot if it is negative.
    * @param {FilmView} view
    */
   indexOf({ moment }) {
@@ -46,7 +46,7 @@ export class Film {
   }
 
   /**
-   * Returns the head displayed for an attention kind, as a zero-based number over all layers.
+   * Returns the head displayed for an attention kind, as a zero-based index counted across all layers.
    * @param {FilmKind} kind
    * @param {FilmView} view
    */

@@ -94,7 +94,7 @@ class TrainingFilm extends PaintedComponent {
   }
 
   /**
-   * Returns the moment of a snapshot: its step or, for the newest snapshot, -1, so that the view stays at the newest.
+   * Returns a snapshot's moment: its step, or -1 for the newest snapshot, so that the view follows new snapshots.
    * @param {number} index
    */
   momentOf(index) {

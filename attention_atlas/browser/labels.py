@@ -83,8 +83,8 @@ def titles(words: bool, rows: Sequence[Token] = (), columns: Sequence[Token] = (
 def disambiguate(labels: Iterable[str]) -> list[str]:
     """Number repeated labels: the first occurrence is unchanged, the second becomes "label (2)", and so on.
 
-    Labels must differ: a browser identifies a clicked button by its label, and a user looks for the word that a
-    sentence mentions.
+    Labels must differ, because a browser identifies a clicked button by its label, and texts on the page refer to words
+    by their labels.
     """
     counts: Counter[str] = Counter()
     numbered = []

@@ -1,4 +1,4 @@
-"""Messages to the attention browser for a trace, one per attention kind."""
+"""Builds the messages that show a trace in the attention browser, one per attention kind."""
 
 from typing import Any
 
@@ -28,7 +28,9 @@ def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tupl
     choice = {**CHOICE, **{name: value for name, value in choice.items() if value is not None}}
     for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
         if not -1 <= choice[name] < count:
-            raise AttentionError(f"There is no {name} {choice[name]}: the {kind} attention has {count}; count from 0.")
+            raise AttentionError(
+                f"There is no {name} {choice[name]}: the {kind} attention has {name}s 0 to {count - 1}."
+            )
     if choice["layer"] + choice["head"] > -2:
         choice |= {name: max(choice[name], 0) for name in ("layer", "head")}
     return kind, choice

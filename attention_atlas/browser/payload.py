@@ -17,8 +17,8 @@ from transformer.analysis.heads.names import head_names
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.trace import Kind, Trace
 
-# Maximum number of doublings. If start and end symbols are hidden, the browser scales up the other weights in a row so
-# that they sum to 1. Small weights would lose decimal places, so they are doubled repeatedly before they are sent.
+# Maximum number of times that a row's weights are doubled before they are sent. If start and end symbols are hidden,
+# the browser scales up a row's other weights to sum to 1. Without doubling, small weights would lose decimal places.
 MAX_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 # All arrangements of a map as (words, special): words or tokens, with or without special tokens.

@@ -195,7 +195,7 @@ def opened_document(
     choice: AttentionParams | None = None,
     **look: object,
 ) -> Iterator[Component]:
-    """Write the HTML file with all attention maps, open it without a server, and yield one kind's `Component`."""
+    """Write an HTML file with all attention maps, open it without a server, and yield the `Component` of `kind`."""
     file = folder / "attention.html"
     file.write_text(document(trace, kind, choice or in_tokens(), translator.tokenizer), encoding="utf-8")
     with opened_file(offline, file, **look) as page:

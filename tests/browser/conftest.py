@@ -44,7 +44,7 @@ CHARTS_DRAWN = """
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests that need an unvisited server first, because the first can use the shared server, still unvisited."""
+    """Put tests that need an unvisited server first: the first one can use the shared server before any other test."""
     items.sort(key=lambda item: "unvisited" not in getattr(item, "fixturenames", ()))
 
 
@@ -122,7 +122,7 @@ class Visitor:
     def wait(self) -> None:
         """Wait until all script runs have ended and their output has replaced the previous page."""
         self.page.evaluate("runs.quiet = 0")
-        # Polling on every animation frame would make Chromium draw every frame.
+        # Poll every 25 ms: polling on every animation frame, the default, would make Chromium draw every frame.
         self.page.wait_for_function(SETTLED, polling=25)
 
     def reload(self) -> None:

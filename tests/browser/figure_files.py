@@ -166,7 +166,7 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
 
 
 def check_pdf(content: bytes, millimetres: float, *expected: str) -> PdfReader:
-    """Check that the PDF has one page of this width, embedded fonts and the expected searchable texts; return it."""
+    """Check that a PDF has one page `millimetres` wide, embedded fonts and the expected searchable texts; return it."""
     pdf = PdfReader(io.BytesIO(content))
     (page,) = pdf.pages
     assert math.isclose(page.mediabox.width, millimetres * POINT, abs_tol=0.1)

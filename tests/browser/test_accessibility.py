@@ -20,7 +20,7 @@ MORE = {
 }
 # Rules that depend on the theme. All other rules check markup, which both themes share.
 COLOURS = ("color-contrast", "link-in-text-block")
-# Streamlit's formula boxes break the rule scrollable-region-focusable: they scroll in narrow columns but take no focus.
+# Streamlit's formula boxes break scrollable-region-focusable: in narrow columns, they scroll but cannot be focused.
 STREAMLITS_OWN = {"exclude": [[".katex-display"]]}
 
 
@@ -46,7 +46,7 @@ def charts(page: Page) -> None:
 
 
 def serious_in_both_themes(reader: Visitor) -> list[str]:
-    """Return the violations of all rules in the light theme and of COLOURS in the dark theme, from one visit."""
+    """Return the open page's violations of all rules in the light theme and of the COLOURS rules in the dark theme."""
     found = []
     for scheme, brighter, rules in (("light", ">", ()), ("dark", "<", COLOURS)):
         reader.page.emulate_media(color_scheme=scheme)

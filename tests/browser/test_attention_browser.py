@@ -105,7 +105,7 @@ def shade_table() -> np.ndarray:
     return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
 
 
-# A single kind suffices in most test runs, because tests/javascript checks the weights of every kind.
+# One attention kind suffices in most test runs, because tests/javascript checks the weights of all kinds.
 @pytest.mark.parametrize(
     "kind", ["decoder", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross"))]
 )

@@ -70,7 +70,7 @@ def test_every_page_is_named_in_a_menu_that_fits_the_screen(reader):
     reader.open(f"/?{DREAM}")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
     for section, listed in sections().items():
-        # tests/ui/test_app.py compares the titles of all pages.
+        # One page of each section is enough here, because tests/ui/test_app.py compares the titles of all pages.
         name, title = next((page.name, page.title) for page in listed if page.name in LARGE)
         # Move the pointer away from the previous page's button, whose tooltip may cover the menu.
         reader.page.mouse.move(0, 0)
@@ -206,7 +206,7 @@ def test_map_starts_near_the_top_even_if_the_text_box_contains_twelve_words(read
     reader.fits(path)
 
 
-# JavaScript: whether no two words in a line overlap. Their boxes may overlap by 5 pixels, because of the padding.
+# JavaScript: whether the words in each line are apart. Their boxes include padding, so 5 pixels of overlap are allowed.
 WORDS_APART = """stage => [...stage.querySelectorAll(".words")].every(list => {
     const boxes = [...list.children].map(word => word.getBoundingClientRect());
     return boxes.every((box, at) => !at || box.top > boxes[at - 1].top + 5 || box.left >= boxes[at - 1].right - 5);

@@ -15,7 +15,7 @@ def test_user_can_open_a_head_and_choose_another_token(reader):
     # The URL changes when the script run starts; until the run ends, the map may still show the previous text.
     reader.wait()
     heads = reader.page.locator(".atlas").get_by_label("Head", exact=True)
-    # Choose a head other than the one that the page opened at.
+    # Choose a head other than the one shown when the page opened.
     other = "2" if heads.input_value() == "0" else "1"
     heads.select_option(label=other)
     reader.page.wait_for_url(f"**lm_head={other}**")

@@ -45,7 +45,6 @@ def lecture(someone, state: str) -> None:
     someone.page.locator(f".lecture[data-drawn='{state}']").first.wait_for(state="attached")
 
 
-# Marked thorough, because test_frame.py checks a map on a projector outside lecture mode.
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", ["cross_attention", "encoder_attention", "masked_attention"])
 def test_map_of_twelve_words_fits_a_projector(reader, page):
@@ -72,7 +71,7 @@ def test_map_of_twelve_words_fits_a_projector(reader, page):
 
 
 # JavaScript: bottom and right edges of the main figure's charts, whether the page scrolls, the top of the first map
-# cell, and whether the map has so few cells that this top does not matter.
+# cell, and whether the map has so few cells that the position of the first one does not matter.
 FITS = """() => {
     const main = document.querySelector(".st-key-main_figure");
     const charts = main.querySelectorAll(".stVegaLiteChart svg, .js-plotly-plot");
@@ -377,7 +376,6 @@ def test_slides_can_be_made_by_keyboard_and_saved_as_a_file(reader, tmp_path):
     expect(page.locator(".slides li .open").first).to_be_focused()
 
 
-# Marked thorough, because test_frame.py checks pages on phones outside lecture mode.
 @pytest.mark.thorough
 def test_lecture_buttons_on_a_phone_are_within_reach_of_a_thumb(reader):
     reader.resize(**PHONE)

@@ -17,7 +17,7 @@ MENU = [page.title for listed in sections().values() for page in listed]
 
 def go(reader, name):
     """Open a page from the menu, or a part of the current page."""
-    # Wait for the images, because leaving a page while they load would request images that no longer exist.
+    # Wait for the images: if the page were left while they load, the browser would request images that no longer exist.
     reader.page.wait_for_function("[...document.images].every((image) => image.complete)")
     if name in MENU:
         reader.choose(name)
@@ -94,7 +94,7 @@ def test_choosing_an_example_or_going_back_replaces_unsent_text(reader):
     reader.has_typed(DREAM)
 
 
-# Marked thorough, because the translation box is the same component as the sentence box.
+# Marked thorough, because every run tests the sentence box, which is the same component as the translation box.
 @pytest.mark.thorough
 def test_unsent_user_translation_survives_page_changes(reader):
     reader.open(f"/cross_attention?text={DREAM}")

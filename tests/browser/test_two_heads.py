@@ -46,7 +46,7 @@ def test_hovering_shows_the_weights_of_both_maps_and_their_difference(reader, vi
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()
         for across, down in ((0.3, 0.4), (0.5, 0.6), (0.7, 0.8)):
-            # All maps have the same size, so shift the pointer to reach other cells in each map.
+            # All maps have the same size, so shift the pointer to reach different cells in each of them.
             down -= 0.05 * number
             canvas.hover(position={"x": across * box["width"], "y": down * box["height"]})
             first, second, difference = reported(reader)

@@ -99,7 +99,7 @@ def test_worker_processes_end_when_their_parent_is_killed(port):
 def test_startup_error_of_several_processes_is_reported_once(port):
     done = subprocess.run([*COMMAND, f"--server.port={port}", "--nonsense"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("No such option") == 1
-    assert done.stderr.endswith("error: the app did not start (its process exited with code 2)\n")
+    assert done.stderr.endswith("error: the app did not start: its process exited with code 2\n")
 
 
 def test_users_are_not_sent_to_an_exited_process():

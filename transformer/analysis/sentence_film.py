@@ -16,7 +16,7 @@ from transformer.values.weights import Weights
 LineItems = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
 # Number of value vectors to show. They belong to the tokens with the largest weights.
 VALUE_COUNT = 3
-# Number of candidate links per word: the links with the largest excess (see `WordLink`). One of them is shown.
+# Number of candidate links kept per word, by largest excess (see `WordLink`). One of them is shown.
 CANDIDATE_LINKS = 3
 # English and German articles. Self-attention to an article is not shown, because it explains little.
 ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})

@@ -71,7 +71,7 @@ def source_words(trace: Trace) -> SentenceWords:
 
 
 def target_words(trace: Trace) -> SentenceWords:
-    """Return the translation's words; rows are the steps that write a word, columns the steps that read it."""
+    """Return the translation's words. A word's rows are the steps that write it, its columns the steps that read it."""
     tokens, text = trace.predicted_tokens, trace.target_text
     groups = _word_tokens(tokens, text)
     read = tuple(tuple(at + 1 for at in group if at + 1 < len(tokens)) for group in groups)
@@ -81,10 +81,10 @@ def target_words(trace: Trace) -> SentenceWords:
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
     """Return the attention links between words in a trace, in descending order of `excess`.
 
-    A word has at most one link to each word that it may attend to, from the head whose weight exceeds its usual weight
-    most. The usual weight is the mean weight of all other rows, including start and end symbols, on the same column. In
-    self-attention, the mean weight at the same distance is used if it is larger. Ties are sorted by kind, row and
-    column. The attention browser ranks links by the same rule.
+    A word has at most one link to each word that it may attend to. The link comes from the head whose weight for these
+    two words is furthest above the head's usual weight. The usual weight is the mean weight of all other rows,
+    including start and end symbols, on the same column. In self-attention, the mean weight at the same distance is used
+    if it is larger. Ties are sorted by kind, row and column. The attention browser ranks links by the same rule.
 
     Start symbols, end symbols and words without a letter or a digit have no links. Weights that do not exceed the usual
     weight are left out, and so is self-attention from a word to itself or to a neighbour. Heads named after a position,

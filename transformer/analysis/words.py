@@ -23,7 +23,7 @@ WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\u
 
 @dataclass
 class _Unit:
-    """One or more tokens that must stay in one word: tokens that share a character, after any whitespace-only tokens.
+    """One or more tokens that must stay in one word: tokens that share a character, and whitespace-only tokens before.
 
     Attributes:
         positions: token positions.

@@ -266,7 +266,10 @@ def attribution_of_tokens(
 def attribution_of_shares(
     method: Method, trace: Trace, targets: Sequence[Target], source: np.ndarray, prefix: np.ndarray
 ) -> Attribution:
-    """Build an attribution by averaging the rows of shares, [T, S] and [T, T], over each target's positions.
+    """Build an attribution by averaging the rows of `source` and `prefix` over each target's positions.
+
+    Args:
+        source, prefix: each step's shares of the source tokens, [T, S], and of the target tokens, [T, T].
 
     Raises:
         ValueError: a target has `against`, but shares do not depend on which token was predicted.

@@ -35,7 +35,7 @@ class FrozenFunctions(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Call the frozen version of a torch function, if there is one."""
+        """Call the frozen version of a torch function, or the function itself if it has no frozen version."""
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
         if name in ("relu", "gelu", "silu"):
             return self.activation(func(*args, **kwargs), *args)

@@ -30,7 +30,7 @@ def formatted(value: float, digits: int = DECIMALS) -> str:
 
 
 def parameter_count(count: int) -> str:
-    """Format a number of parameters, in millions if it is at least 100,000."""
+    """Format a parameter count, in millions if it is at least 100,000."""
     return f"{count / 1e6:.1f} million parameters" if count >= 100_000 else f"{count:,} parameters"
 
 

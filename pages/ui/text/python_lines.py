@@ -144,7 +144,7 @@ def effects_lines(
 
 
 def patch_lines(question: PatchingQuestion, interventions: Interventions, *, folder: Path | None) -> str:
-    """Return Python code that prints a patched run's translation and the logit difference between the two tokens.
+    """Return Python code that prints a patched run's translation and the logit difference of the question's two tokens.
 
     Args:
         folder: the model's folder; None for the built-in model.

@@ -12,7 +12,7 @@ SHORT: dict[Part, str] = {"self_attention": "self", "cross_attention": "cross", 
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:
-    """Return the name of what each letter indexes, such as "English token"; without `languages`, just "token"."""
+    """Return a title for each letter of a shape, such as "English token"; without `languages`, just "token"."""
     source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
         "S": f"{source} token".lstrip(),
@@ -25,7 +25,7 @@ def letter_titles(languages: Languages | None) -> dict[str, str]:
 
 
 def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
-    """Return the size that each letter stands for."""
+    """Return the size that each letter in a shape stands for."""
     return {
         "B": 1,
         "S": len(trace.source_tokens),
@@ -38,7 +38,7 @@ def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
 
 
 def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
-    """Format a shape in letters and in numbers, such as "[T, D] = [13, 256]"; an entry may already be a number."""
+    """Format a shape in letters and in numbers, such as "[T, D] = [13, 256]"; `letters` may also contain numbers."""
     sizes_text = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
     return f"[{letters}] = [{', '.join(sizes_text)}]"
 

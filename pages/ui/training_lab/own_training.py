@@ -161,7 +161,7 @@ def show_controls(training: Training | None, *, with_recorded: bool) -> None:
 
 
 def show_training(training: Training) -> None:
-    """Show a training run, which continues in time slices while it is running."""
+    """Show a training run; while it is running, train for a time slice at regular intervals."""
     if training.trainer.config != session.params(LabParams).config:
         st.caption("The new settings apply to the next training run.")
     st.fragment(_train_slice, run_every=SLICE_INTERVAL if training.running else None)()

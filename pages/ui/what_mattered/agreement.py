@@ -146,7 +146,11 @@ def _show_deletion(reading: Reading, question: AttributionQuestion, scored: Sequ
         params = session.params(MatteredParams)
         chosen: Method = params.method if params.method in methods else methods[-1]
         st.selectbox(
-            "In the order of", methods, format_func=title, width=260, **bind(MatteredParams, "method", value=chosen)
+            "Delete in the order of",
+            methods,
+            format_func=title,
+            width=260,
+            **bind(MatteredParams, "method", value=chosen),
         )
         st.toggle(
             "Delete them",
@@ -172,15 +176,16 @@ def _show_deletion(reading: Reading, question: AttributionQuestion, scored: Sequ
         show_altair(
             deletion_chart(curves[chosen], question),
             key="mattered_curves",
-            alt=f"The score after each deletion, in the order of {title(chosen)}; the table beside it has the areas.",
+            alt=f"The score after each deletion, in the order of {title(chosen)}; the table beside it lists the areas "
+            "under the curves.",
         )
     with numbers:
         table = area_table(curves)
         st.markdown(describe_faithfulness(chosen, curves[chosen]))
         show_table(table, "mattered_areas", digits=2)
         st.caption(
-            "An area is the mean height of a curve, in nats. “Below random” is the mean distance of the method's "
-            "curve below 8 random curves. “Least” and “most” are the smallest and the largest of these 8 distances."
+            "An area is the mean height of a curve, in nats. “Below random” says how far, on average, the method's "
+            "curve is below 8 random curves. “Least” and “most” are the smallest and the largest of these 8 distances."
             + ("" if len(curves) > 1 else " Because the sentence is long, only the chosen method is measured."),
             help=explain("log-probability", "nats"),
         )

@@ -130,7 +130,7 @@ def answer_table(
     ranked: Sequence[int],
     typed: Mapping[int, Retyping],
 ) -> pd.DataFrame:
-    """Return a table with one row per picked word, largest decrease of the log-probability first."""
+    """Return a table with one row per picked word, largest decrease in log-probability first."""
     places = _ranks(costs, ranked)
     return pd.DataFrame(
         [

@@ -64,15 +64,15 @@ def show_sides(reading: Reading) -> None:
         show_altair(
             share_chart(reading.trace, table, source),
             key="mattered_sides",
-            alt=f"A line for every method: the share of the {source} sentence at every step; the table has the "
-            "numbers.",
+            alt=f"One line per method shows what share of each prediction comes from the {source} sentence. The table "
+            "has the numbers.",
         )
     st.caption(
         f"The lines show what share of each prediction comes from the {source} sentence; the rest comes from the "
-        f"{target} text already written. For signed scores, only the magnitude counts. The methods measure "
-        "differently, so compare points on one line, not points on different lines. Where a line falls, the model "
-        "leans more on its own words, as it does when it makes something up (Ferrando et al. 2022; Voita et al. 2021). "
-        "Rollout has no line, because by definition its source share is the same at every step."
+        f"{target} text already written. For signed scores, only the magnitude counts. Each method "
+        "measures this share in its own way, so compare points on one line, not on different lines. Where a line "
+        "falls, the model leans more on its own words, as it does when it makes something up (Ferrando et al. 2022; "
+        "Voita et al. 2021). Rollout has no line, because by definition its source share is the same at every step."
     )
     if reading.languages.target.name == LANGUAGES.target.name:
         _show_wrong_beginning(reading)
@@ -112,7 +112,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
             x=alt.X("step:O", title="token written", axis=axis),
             y=alt.Y(
                 "share:Q",
-                title=f"share of the {source} sentence",
+                title=f"share from the {source} sentence",
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(**{**AXIS, "format": "%"}),
             ),

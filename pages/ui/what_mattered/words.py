@@ -84,8 +84,8 @@ def show_words(reading: Reading) -> None:
         show_altair(
             lambda large: strip_chart(question, answers, table, large=large),
             key="mattered_strip",
-            alt=f"A row for every method, a column for every {source} word and, right of the line, for every {target} "
-            "word already written. The table below has the numbers.",
+            alt=f"Each row is a method. Each column is a {source} word or, to the right of the line, a {target} word "
+            "already written. The table below has the numbers.",
         )
     st.button(
         "Is attention an explanation? See what you may conclude under “Do the methods agree?”.",

@@ -51,7 +51,7 @@ class Pattern:
 
 
 def row_entropy(weights: np.ndarray) -> np.ndarray:
-    """Return the entropy of each row, nats, [..., R, C] to [..., R]; 0 for a row with a single weight of 1."""
+    """Return each row's entropy in nats, [..., R], for weights [..., R, C]; 0 for a row with one weight of 1."""
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     return 0.0 - (weights * logs).sum(axis=-1)
 
@@ -87,7 +87,7 @@ def pattern(
     special_rows = np.array([group[0].special for group in rows])
     linkable = mask & ~special_columns[None, :]
     if same_text:
-        # In cross-attention, the row of the start symbol stays, because that step writes the first word.
+        # Not in cross-attention: there, the row of the start symbol is the step that writes the first word.
         linkable &= ~special_rows[:, None] & ~np.eye(len(rows), len(columns), dtype=bool)
     strongest = None
     if linkable.any():

@@ -55,8 +55,8 @@ class HeadTask:
         links: function that yields the cells of a trace that belong to the task; yields nothing if the task does not
             occur in the sentence.
         source, target: languages to which the task applies; empty for any language.
-        general: whether the task concerns all rows. A head represents any other task only if its share of attention on
-            the task's cells exceeds the part that general tasks explain.
+        general: whether the task applies to every row of a map. A head represents a task that is not general only if
+            its mean attention on the task's cells exceeds, by a margin, the part that general tasks explain.
     """
 
     name: str
@@ -96,7 +96,7 @@ def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
 
 
 def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
-    """Return each target word's positions in `target_tokens`, and its text. Row n - 1 of a map predicts position n."""
+    """Return each target word's positions in `target_tokens`, and its text. A map predicts position n in row n - 1."""
     return _words_with_text(trace.target_tokens, trace.target_text)
 
 
@@ -109,7 +109,7 @@ def _words_with_text(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int
 
 
 def _end(trace: Trace, *, writes_end: bool) -> Iterator[Link]:
-    """Yield links to the source's end symbol, from the steps that write one if `writes_end`, else from all others."""
+    """Yield links to the source's end symbol, from steps that write an end symbol if `writes_end`, else from others."""
     end = tuple(index for index, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
         (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == writes_end and end
@@ -228,8 +228,8 @@ TASKS = (
     HeadTask(
         "auxiliary",
         "The other half of a verb",
-        "German splits its verbs: “Ich habe … gesehen.” Before it writes the "
-        "half at the end, the model looks back at the first half.",
+        "German splits its verbs: “Ich habe … gesehen.” Before the model writes the second half of a verb, it looks "
+        "back at the first.",
         "decoder",
         _verb_and_auxiliary,
         target=GERMAN,

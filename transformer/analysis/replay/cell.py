@@ -1,4 +1,4 @@
-"""Replays one cell of an attention map, from query and key to the cell's share of the attention output."""
+"""Recomputes one cell of an attention map, from query and key to the cell's contribution to the attention output."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Replays the last step, from the decoder's output to the next token ("Attention Is All You Need", section 3.4)."""
+"""Replays the model's final stage, from decoder output to next token ("Attention Is All You Need", section 3.4)."""
 
 from dataclasses import dataclass
 

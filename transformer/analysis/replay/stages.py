@@ -62,7 +62,7 @@ def _embedding_stages(trace: Trace, weights: Weights, stack: Stack) -> Iterator[
     def stage(key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
         return Stage(f"{stack}.{key}", stack, None, name, formula, letters, array)
 
-    # The key `pieces` is an older word for tokens. It stays, because existing URLs contain it.
+    # The key `pieces`, an older word for tokens, is kept because existing URLs contain it.
     yield stage("pieces", "tokens", rf"w_1, \dots, w_{rows}", f"B, {rows}", text.ids[None])
     yield stage("tokens", "token embedding", "E_w", f"B, {rows}, D", text.tokens[None])
     if weights.config.scale_embedding:
@@ -103,7 +103,7 @@ def _layer_stages(trace: Trace, weights: Weights, stack: Stack, layer: int, head
 
 
 def _attention_stages(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
-    """Yield the stages of one head, from queries to output, and then of all heads, concatenated."""
+    """Yield the stages of one head, from queries to output, and then the stages of the concatenated heads."""
     kind: Kind = "cross" if part.part == "cross_attention" else part.stack
     rows, columns = length_letter(part.stack), "T" if kind == "decoder" else "S"
     name = ATTENTION[kind]
