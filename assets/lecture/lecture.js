@@ -182,7 +182,7 @@ class Lecture extends Component {
     const target = path[0];
     if (target instanceof Element && target.matches(IN_CONTROL)) return;
     const dialog = path.find((node) => node instanceof HTMLDialogElement);
-    const taken = this.black.open ? this.uncover(event) : !(dialog && dialog !== this.code) && this.belongsToControl(event, target);
+    const taken = this.black.open ? this.uncover(event) : !(dialog && dialog !== this.code) && this.runControl(event, target);
     if (!taken) return;
     event.preventDefault();
     event.stopPropagation();
@@ -203,7 +203,7 @@ class Lecture extends Component {
    * @param {KeyboardEvent} event
    * @param {EventTarget} target
    */
-  belongsToControl({ key }, target) {
+  runControl({ key }, target) {
     // The buttons of a lesson react to Page Down and Page Up. For laptops without these keys, the right and left arrow
     // keys do the same.
     const clicked = /** @type {Record<string, string>} */ ({ ArrowRight: "PageDown", ArrowLeft: "PageUp" })[key];

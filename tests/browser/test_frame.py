@@ -153,13 +153,7 @@ FIRST_ROW = """() => {
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "page",
-    [
-        "cross_attention",
-        *(pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")),
-    ],
-)
+@pytest.mark.parametrize("page", ["cross_attention", "encoder_attention", "masked_attention"])
 def test_map_starts_near_the_top_of_a_projector_screen(reader, page):
     reader.resize(1024, 768)
     reader.open(f"/{page}?{DREAM}")
