@@ -24,7 +24,7 @@ MAX_DEFAULT_PROCESSES = 4
 # Maximum number of processes that the user can request. A larger number may be a typing error and could fill the
 # memory.
 MAX_PROCESSES = 256
-# BACKLOG: number of connections that may wait to be accepted, enough for a lecture hall that opens a link at once.
+# BACKLOG: number of connections that may wait to be accepted; enough if everyone in a lecture hall opens a link.
 # CONNECTIONS: number of open connections per process.
 BACKLOG = 512
 CONNECTIONS = 10_240

@@ -74,7 +74,7 @@ def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
             message = ended.code
         written = capsys.readouterr()
         if isinstance(message, str):
-            # The interpreter, too, prints such a message to stderr and exits with code 1.
+            # If SystemExit has a message, the interpreter prints it to stderr and exits with code 1.
             return Ended(1, written.out, f"{written.err}{message}\n")
         return Ended(int(message or 0), written.out, written.err)
 

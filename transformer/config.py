@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from transformer.generation import Generation
 
-# "gelu_tanh" is the tanh approximation of the Gaussian error linear unit, which GPT-2 uses.
+# GPT-2 uses "gelu_tanh", the tanh approximation of the Gaussian error linear unit.
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 NormPlacement = Literal["pre", "post"]
 # Attention kinds: self-attention in the encoder and in the decoder, and cross-attention.

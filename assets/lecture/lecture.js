@@ -21,7 +21,7 @@ const LECTURE_KEY_LIST = [
   ["Page Down, →", "go to the next step or, after the last, to the next slide"],
   ["Page Up, ←", "go to the previous step or, before the first, to the previous slide"],
   [". or b", "blank the screen, or bring it back"],
-  ["q", "show the QR code of this page"],
+  ["q", "show the QR code for this page"],
   ["Esc", "leave lecture mode"],
   ["?", "show this list"],
 ];
@@ -53,14 +53,14 @@ class Lecture extends Component {
     this.back = button("◀", "Back (Page Up)", () => this.step(-1));
     this.next = button("▶", "Next (Page Down)", () => this.step(1));
     this.controls = element("div", { class: "controls", role: "group", "aria-label": "Lecture" }, this.back, this.number, this.next,
-      button("QR code", "QR code of this page (key q)", () => this.act({ what: "code" }), "qr"),
+      button("QR code", "QR code for this page (key q)", () => this.act({ what: "code" }), "qr"),
       button("Blank", "Blank screen (key .)", () => this.black.showModal(), "blank-button"),
       keysButton(() => this.keys.showModal()),
       button("Whole page", "Leave lecture mode (Esc)", () => this.act({ what: "leave" })));
     this.slides = slidesDialog((act) => this.act(act));
     this.black = element("dialog", { class: "black", "aria-label": "The screen is blank. Press Enter or Esc to show the page.",
       onclick: () => this.black.close() });
-    this.code = element("dialog", { class: "code", "aria-label": "QR code of this page" });
+    this.code = element("dialog", { class: "code", "aria-label": "QR code for this page" });
     this.root.append(this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
     // Receives keys before the page's elements do, so that a clicker works wherever the focus is, except in text boxes.
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
@@ -124,7 +124,7 @@ class Lecture extends Component {
     }
     const { image, address, problem } = code;
     this.code.replaceChildren(
-      ...(image ? [element("img", { src: image, alt: `QR code of ${address}` })] : []),
+      ...(image ? [element("img", { src: image, alt: `QR code for ${address}` })] : []),
       ...(problem ? [element("p", { class: "problem" }, problem)] : []),
       ...(address ? [element("p", { class: "address" }, new URL(address).host)] : []),
       element("button", { type: "button", onclick: () => this.act({ what: "code" }) }, "Close"));

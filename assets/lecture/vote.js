@@ -130,7 +130,7 @@ class Vote extends Component {
       element("div", { class: "room" },
         element("div", { class: "choices" }, ...(shown?.choices ?? []).map((choice, at) => this.choice(choice, at)),
           element("p", { role: "status" }, line)),
-        ...(scan ? [element("div", { class: "scan" }, ...(image ? [element("img", { src: image, alt: `QR code of ${address}` })] : []),
+        ...(scan ? [element("div", { class: "scan" }, ...(image ? [element("img", { src: image, alt: `QR code for ${address}` })] : []),
           element("p", {}, problem || address.replace(/^https?:\/\//, "")))] : [])),
       ...(this.problem ? [element("p", { class: "problem", role: "alert" }, this.problem)] : []),
       element("div", { class: "buttons" }, ...buttons, button("Back to the page", () => this.dialog.close())));

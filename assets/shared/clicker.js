@@ -1,4 +1,4 @@
-// Reports presses of the lecturer's clicker to the figures. It sends events, because components are separate scripts
+// Reports presses of the lecturer's clicker to the figures. Events are used, because components are separate scripts
 // and cannot call each other.
 
 const LEAVE_EVENT = "lectureleave";

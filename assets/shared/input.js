@@ -9,8 +9,8 @@
 export const opensElsewhere = ({ ctrlKey, metaKey, shiftKey, altKey }) => ctrlKey || metaKey || shiftKey || altKey;
 
 /**
- * Returns an object whose `kind` is kept up to date: the last input device used on an element. Until one is used, the
- * type of screen decides.
+ * Returns an object whose `kind` is always the input device last used on `root`. Until a device is used, the type of
+ * screen decides.
  * @param {HTMLElement} root
  * @returns {{ kind: InputKind }}
  */

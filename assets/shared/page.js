@@ -9,7 +9,7 @@
  * - `attentionExport` from HtmlExportParts for the attention browser, with the event "attentionexport" on the document.
  * - `attentionWord` from Diagram for the small maps of the first page, with the event "attentionword" on the document:
  *   label of the word under the pointer, and its rows and columns for each attention kind. The event
- *   "attentionwordcleared" removes it.
+ *   "attentionwordcleared" asks Diagram to set it to null.
  * - `saveFigure` from Exporter for every "Save as" menu: saves the figure inside an element of the page.
  * - `writePdf` from Exporter: converts an SVG document to PDF; the server sends PdfWriter on first use.
  * - `pdfWriter` from PdfWriter for Exporter.

@@ -1,8 +1,8 @@
 // Parses messages from the server: a header, and weights as 16-bit codes (written by attention_atlas/browser/wire.py).
 
 // Weights are sent in steps of 1/60,000, with an offset that preserves four decimals: the received weight and the
-// tensor's weight round to the same number. Weights on ordinary tokens are doubled as many times as the header says
-// for their row (attention_atlas/browser/payload.py). Weights on special tokens are not doubled.
+// tensor's weight round to the same number. Weights on ordinary tokens, but not on special tokens, are
+// multiplied by a power of two. The header gives the exponent for each row (attention_atlas/browser/payload.py).
 const WEIGHT_STEPS = 60000;
 export const MASKED_CODE = 65535;
 

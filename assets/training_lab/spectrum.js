@@ -45,7 +45,7 @@ export function largestFrequencies(spectrum) {
 export function drawSpectrum(surface, { left, right, top, bars, width }, { spectra, index, theme }) {
   /** @type {TextStyle} */
   const ink = { size: SMALL_SIZE, fill: theme.text };
-  // All moments share one scale, so that users see frequencies grow and shrink.
+  // All snapshots share one scale, so that users see frequencies grow and shrink.
   const highest = Math.max(...spectra.flat());
   const spectrum = spectra[index];
   const room = (right - left) / spectrum.length;

@@ -7,7 +7,8 @@ import { Component, mount } from "../shared/mount.js";
 
 /**
  * The message from the server (pages/ui/patch/two_runs.py). Rows begin with the lowest layer. `partners` pairs
- * columns of A with columns of B. If `free`, a cell may be dropped on any column; otherwise only on its partner.
+ * columns of A with columns of B. If `free`, a cell may be dropped on any column; otherwise only on the partner of
+ * its column.
  * @typedef {{
  *   runs: { name: string, text: string, labels: string[] }[], rows: string[], partners: [number, number][], free: boolean,
  *   chosen: { row: number, columns: (number | null)[] },

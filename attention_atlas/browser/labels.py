@@ -15,7 +15,7 @@ SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cro
 ROW_TITLE = "from: the {} that looks"
 COLUMN_TITLE = "to: the {} looked at"
 SECONDS_TITLE = "second of audio"
-# Replaces the letters of a word that another row predicts.
+# Stands for the part of a word that another row predicts.
 ELLIPSIS = "…"
 
 
@@ -41,7 +41,7 @@ def output_label(axes: Axes, row: int) -> str:
     """Return the label of what a decoder row predicts. Merged words are spelled as in the text.
 
     A word's row covers several decoding steps, which predict the rest of the word and the text after it. An ellipsis
-    stands for the letters of a word that another row predicts ("in: ihrem → out: …m Bruder").
+    stands for the part of a word that another row predicts ("in: ihrem → out: …m Bruder").
     """
     assert axes.predicted is not None, "only the decoder predicts"
     tokens = axes.predicted[row]

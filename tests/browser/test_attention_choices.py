@@ -138,7 +138,7 @@ def test_page_states_a_colour_scale_other_than_the_default(browse, small_transla
 
 
 def coloured(component: Component, colour: str) -> int:
-    """Return the number of pixels in the large figure with this colour, at any opacity."""
+    """Return how many pixels of the large figure have the given colour, at any opacity."""
     pixels = component.pixels(component.large).astype(int)
     wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     near = np.abs(pixels[..., :3] - wanted).max(axis=-1) < 40
@@ -146,7 +146,7 @@ def coloured(component: Component, colour: str) -> int:
 
 
 def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
-    """Return the y coordinates, width and opacity of each line with this colour, from the SVG export."""
+    """Return the y coordinates, width and opacity of each line in the SVG export that has the given colour."""
     names = ("y1", "y2", "stroke-width", "stroke-opacity")
     return [
         tuple(line.get(name) for name in names)

@@ -83,7 +83,7 @@ def test_saved_picture_has_a_caption_that_describes_it(browse, small_translator,
 
 @pytest.mark.thorough
 def test_no_table_export_contains_a_spreadsheet_formula(visit, server):
-    """The CSV file escapes formulas. Streamlit's own download button and copying, which do not, must be off."""
+    """The CSV file escapes formulas. Streamlit's own download button and copying do not, so they must be off."""
     with visit(server) as reader:
         page = reader.page
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -147,7 +147,7 @@ def test_clicker_steps_through_a_whole_lecture(reader):
     reader.head(2, 1)
     # The QR code contains the URL of this page.
     keyboard.press("q")
-    code = page.get_by_alt_text("QR code of").get_attribute("alt").rpartition(" ")[2]
+    code = page.get_by_alt_text("QR code for").get_attribute("alt").rpartition(" ")[2]
     assert code.partition("?")[0] == page.url.partition("?")[0] and "layer=2&head=1" in code
     keyboard.press("Escape")
     expect(page.locator("dialog.code")).to_be_hidden()

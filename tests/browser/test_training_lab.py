@@ -13,7 +13,7 @@ LEARNED = "recorded addition-reversed 2000"
 
 
 def film(someone, drawn: str):
-    """Return the film element, once its `data-drawn` attribute has this value."""
+    """Return the film element, once its `data-drawn` attribute is `drawn`."""
     found = someone.page.locator(f".film[data-drawn='{drawn}']")
     found.wait_for()
     return found

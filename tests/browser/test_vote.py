@@ -49,7 +49,7 @@ def test_audience_can_vote_and_see_the_answer_of_the_model(browser):
             lecturer.open(address("decoding", lecture="true"))
             screen.get_by_role("button", name="Vote").click()
             dialog = screen.get_by_role("dialog", name="Vote")
-            expect(dialog.get_by_role("img", name=f"QR code of {base}/vote")).to_be_in_viewport(ratio=1)
+            expect(dialog.get_by_role("img", name=f"QR code for {base}/vote")).to_be_in_viewport(ratio=1)
             assert dialog.locator(".line").count() == 0, "no result is shown before the vote"
             dialog.get_by_role("button", name="Open the vote").click()
             choices = first.get_by_role("button").all_text_contents()

@@ -183,7 +183,7 @@ def test_folder_with_an_impossible_name_is_reported_in_one_line(tmp_path, model_
         assert done.returncode == 1 and done.stderr.count("\n") == 1
         assert done.stderr.startswith(f"error: {output} could not be written (File name too long)")
     done = run_main(atlas, "import", output, "--output", tmp_path / "x")
-    assert done.stderr.startswith(f"error: There is no folder {output}; a name on the Hugging Face Hub looks like ")
+    assert done.stderr.startswith(f"error: {output} is neither a folder nor a name on the Hugging Face Hub, such as ")
     done = run_main(atlas, "info", "--model", output)
     assert done.stderr.startswith(f"error: The file {output / 'config.json'} cannot be read (File name too long).")
 

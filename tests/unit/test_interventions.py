@@ -104,9 +104,9 @@ def test_interventions_with_the_same_effect_compare_equal():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: in zero mode, it must be 0 to 2"),
+        ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: in zero mode, it must be from 0 to 2"),
         ({"gates": {("cross", 0, 0): float("nan")}}, "is nan"),
-        ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "must be 0 to 1"),
+        ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "must be from 0 to 1"),
         ({"gates": {("crosses", 0, 0): 0}}, "pass .kind, layer, head"),
         ({"gates": {("cross", 0): 0}}, "pass .kind, layer, head"),
         ({"gates": {("cross", -1, 0): 0}}, "pass .kind, layer, head"),

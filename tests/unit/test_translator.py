@@ -193,7 +193,7 @@ def test_decoding_uses_no_positions_if_positions_are_switched_off(shaped_transla
     parts = shaped_translator.tokenizer.spelling.parts
     begun = False
     for token, likeliest in zip(trace.predicted_tokens, trace.candidate_ids[:, 0].tolist(), strict=True):
-        # The model skips the most likely token only where that token would break a character.
+        # The model skips the most likely token only where that token would leave a character incomplete.
         assert token.id == likeliest or likeliest in parts or (begun and token.id in parts)
         begun = token.id in parts
     normal = shaped_translator.trace(TEXT)

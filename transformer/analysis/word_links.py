@@ -82,9 +82,9 @@ def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordL
     """Return the attention links between words in a trace, in descending order of `excess`.
 
     A word has at most one link to each word that it may attend to. The link comes from the head whose weight for these
-    two words is furthest above the head's usual weight. The usual weight is the mean weight of all other rows,
-    including start and end symbols, on the same column. In self-attention, the mean weight at the same distance is used
-    if it is larger. Ties are sorted by kind, row and column. The attention browser ranks links by the same rule.
+    two words is furthest above the head's usual weight. The usual weight is the mean weight in the same column
+    over all other rows, including start and end symbols. In self-attention, the mean weight at the same distance is
+    used if it is larger. Ties are sorted by kind, row and column. The attention browser ranks links by the same rule.
 
     Start symbols, end symbols and words without a letter or a digit have no links. Weights that do not exceed the usual
     weight are left out, and so is self-attention from a word to itself or to a neighbour. Heads named after a position,

@@ -33,11 +33,11 @@ class Node:
     """A model component at a token position.
 
     Attributes:
-        kind: type of node. A token node combines embedding and positional encoding. A bias node combines all biases
-            that affect the nodes of one stack.
-        place: sub-layer of a head or feed-forward network; None for other nodes.
-        stack: stack with the residual stream that the node writes to.
-        head: 0-based head; None for a node that is not a head.
+        kind: type of node. A token node combines the embedding and the positional encoding. A bias node combines
+            all biases that affect the nodes of one stack.
+        place: sub-layer, for a head or a feed-forward network; None for other nodes.
+        stack: stack whose residual stream the node writes to.
+        head: 0-based index of the head; None for a node that is not a head.
         position: position of the token or of the query; -1 for the target and for a bias.
     """
 

@@ -40,8 +40,8 @@ def integrate(
 ) -> list[Tensor]:
     """Compute a function's integrated gradients from the baseline 0, by the trapezoidal rule.
 
-    The path consists of the points alpha * x for alpha from 0 to 1. It is evaluated at alpha = v^2, v equally spaced.
-    This puts more points near the baseline, where layer normalisation changes fastest.
+    The path consists of the points alpha * x for alpha from 0 to 1. The gradients are computed at alpha = v^2 for
+    equally spaced v. This puts more points near the baseline, where layer normalisation changes fastest.
 
     Args:
         function: maps tensors [B, ...], one per input, to [B].

@@ -16,7 +16,7 @@ BATCH_TOKENS = 1024
 
 
 def token_ids(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the token ids that the encoder reads, [S], and that the decoder reads, [T]."""
+    """Return the ids of the tokens that the encoder reads, [S], and of those that the decoder reads, [T]."""
     source, prefix = ([token.id for token in tokens] for tokens in (trace.source_tokens, trace.target_tokens))
     return torch.tensor(source, device=device), torch.tensor(prefix, device=device)
 

@@ -44,7 +44,9 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
 
 
 def _cut_streams(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
-    """Cut each edge on its own; return the residual stream after its receiver, at the receiver's position, [D] each."""
+    """For each edge, cut only that edge, and return the residual stream after the edge's receiver, at the receiver's
+    position, [D].
+    """
     cells: list[np.ndarray] = [np.zeros(0)] * len(paths)
     for layer, streams in run.steps():
         place = layer.place if layer else None

@@ -22,7 +22,7 @@ BIASES: Writer = (None, 2)
 
 @dataclass(frozen=True, eq=False)
 class ScorePairs:
-    """The attention score of one map cell, split into pairs of components; float64.
+    """One attention score, split into a term for each pair of components; float64.
 
     Attributes:
         query_parts: the A terms of the query: the components that wrote to the query's stream, then the biases.
@@ -56,7 +56,7 @@ class ScorePairs:
 
 
 def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:
-    """Split the score of a cell of an attention map into pairs of components; layer, head and positions are 0-based."""
+    """Split one attention score into a term for each pair of components; layer, head and positions are 0-based."""
     place = SubLayerId(
         "encoder" if kind == "encoder" else "decoder", layer, "cross_attention" if kind == "cross" else "self_attention"
     )

@@ -124,7 +124,8 @@ def multi_head_attention(
         heads: number of heads H.
         allowed: bool, broadcastable to [B, H, T, S], True where the query may attend to the key; None allows
             everything.
-        notes: receives queries, keys, values and outputs [B, H, ., K], scores and weights, and joined [B, T, D].
+        notes: receives the queries, keys, values and outputs [B, H, ., K], the scores and weights, and the joined
+            outputs of all heads [B, T, D].
         relative: relative-position biases for the scores, or rotations of queries and keys.
 
     Returns:

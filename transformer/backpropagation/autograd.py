@@ -87,7 +87,7 @@ def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfi
 
 
 def _points(activations: Mapping[str, Tensor], record: Recorder, config: TransformerConfig) -> dict[str, Tensor]:
-    """Collect the intermediate results of both stacks, under the names that `transformer.backpropagation` uses.
+    """Collect the intermediate results of encoder and decoder, under the names that `transformer.backpropagation` uses.
 
     Args:
         activations: inputs and outputs of modules, by name.

@@ -142,7 +142,7 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
     else:
         config = _config(folder, config_text)
         if config.kinds != ("decoder",):
-            raise CheckpointError(f"The model in {folder} is not a language model, because it has an encoder.")
+            raise CheckpointError(f"The model in {folder} has an encoder: choose a language model.")
         loaded = _read_ours(folder, config, config_text)
     with device_errors_explained(device):
         return replace(loaded, model=loaded.model_on(device), device=device)

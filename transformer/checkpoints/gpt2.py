@@ -187,13 +187,15 @@ def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: Transf
 
     def taken(name: str) -> Tensor:
         if name not in own_weights:
-            raise ValueError(f"the weights have no {name}; fetch the folder again")
+            raise ValueError(f"the tensor {name} is missing from the weights; fetch the folder again")
         return own_weights.pop(name)
 
     output = own_weights.pop(OUTPUT, None)
     weights = {OWN_EMBEDDING: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
     if output is None and not boolean_setting(settings, "tie_word_embeddings", True):
-        raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} does not tie it to {EMBEDDING}")
+        raise ValueError(
+            f"the tensor {OUTPUT} is missing from the weights, and {CONFIG} does not tie it to {EMBEDDING}"
+        )
     # Like Hugging Face's library, keep the matrices separate if they differ, even if config.json ties them.
     if output is not None and not torch.equal(output, weights[OWN_EMBEDDING]):
         weights["generator.weight"] = output

@@ -62,5 +62,5 @@ def hub_models() -> dict[str, HubModel]:
 
 
 def model_for(source: str) -> HubModel:
-    """Return the model from a language into English; the multilingual model if the language has no dedicated one."""
+    """Return the model that translates a language into English; the multilingual one if there is no dedicated one."""
     return hub_models().get(f"{source}-en") or HubModel(MULTILINGUAL, "en")

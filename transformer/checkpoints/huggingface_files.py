@@ -157,7 +157,7 @@ class HuggingFaceFolder:
     def _number(self, tensor: Tensor, key: str, name: str) -> Tensor:
         if tensor.dtype not in DTYPES:
             raise CheckpointError(
-                f"The tensor {key} in {self.path / name} is of the type {tensor.dtype}, not a float type."
+                f"The tensor {key} in {self.path / name} has the type {tensor.dtype}, but must have a float type."
             )
         number = tensor.float()
         if not number.isfinite().all():
@@ -178,7 +178,7 @@ class HuggingFaceFolder:
         with self._reading(name):
             if real.stat().st_size > largest:
                 raise CheckpointError(
-                    f"The file {path} is larger than {largest // MEGABYTE} MB, the limit for such a file."
+                    f"The file {path} is larger than {largest // MEGABYTE} MB, the limit for this type of file."
                 )
             with real.open("rb") as file:
                 if file.read(len(LFS_POINTER)) == LFS_POINTER:

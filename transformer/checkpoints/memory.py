@@ -80,7 +80,7 @@ def _tensors(weights: Path) -> list[tuple[int, int]]:
     if not all(_is_shape(shape) for shape, _ in tensors):
         raise CheckpointError(f"The file {weights} is damaged: a tensor has an impossible shape. Fetch it again.")
     counts = [(prod(shape), bytes_each) for shape, bytes_each in tensors]
-    # If the header describes more bytes than the file contains, the file is damaged.
+    # If the header describes more bytes than the file contains, the file is damaged, so its counts are not used.
     return counts if sum(count * bytes_each for count, bytes_each in counts) <= held else []
 
 

@@ -86,7 +86,7 @@ def rows_of(path: Path, *, own_translation: bool) -> Iterator[tuple[str, str | N
     for number, line in read_lines(path):
         source, tab, rest = line.partition("\t")
         if not tab and not own_translation:
-            raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
+            raise ValueError(f"{path}, line {number} has no tab: put a tab between source and target")
         yield source, None if own_translation else rest.partition("\t")[0]
 
 
@@ -164,6 +164,6 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
     FORMATS[options.format](aligned())
     if errors:
         line, error = next(iter(errors.items()))
-        print(f"{len(errors)} pairs were not aligned; the first error is in line {line}: {error}", file=sys.stderr)
+        print(f"{len(errors)} pairs were not aligned; the first error is on line {line}: {error}", file=sys.stderr)
     if gold:
         print(f"AER: {gold.error_rate():.4f}", file=sys.stderr)

@@ -79,8 +79,8 @@ def describe_matches(matches: HeadMatches) -> str:
         best = int(np.nanargmax(each.matched.mean))
         (layer, head), (other_layer, other_head) = divmod(best, each.heads[0]), divmod(each.match[best], each.heads[1])
         lines.append(
-            f"{kind}: the most similar heads are layer {layer + 1} head {head + 1} and layer {other_layer + 1} head "
-            f"{other_head + 1} of the other model: {each.matched.mean[best]:.3f}"
+            f"{kind}: the most similar heads are layer {layer + 1}, head {head + 1} and, in the other model, layer "
+            f"{other_layer + 1}, head {other_head + 1} (similarity {each.matched.mean[best]:.3f})"
         )
     return "\n".join(lines)
 

@@ -77,7 +77,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     effects = commands.add_parser(
         "effects",
-        help="measure where each head looks in each sentence, and how it affects the logits and the translation",
+        help="measure where each head looks in each sentence, and how the head affects the logits and the translation",
     )
     effects.add_argument(
         "--output", type=Path, required=True, metavar="FILE.npz", help="write the numbers to this file"
@@ -167,7 +167,10 @@ def match(options: argparse.Namespace) -> None:
     with resumable(state, BATCH_SIZE):
         matches = match_heads(first, second, options.sentences, state, ProgressReport(options.sentences, 1).report)
     if matches.skipped:
-        print(f"{matches.skipped} sentences were left out, because a model cannot read them", file=sys.stderr)
+        print(
+            f"{matches.skipped} sentences were left out, because at least one of the two models cannot read them",
+            file=sys.stderr,
+        )
     write_text(options.output, matches.to_json() + "\n")
     state.unlink(missing_ok=True)
     print(describe_matches(matches))

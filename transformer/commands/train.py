@@ -127,13 +127,17 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument("--output", type=Path, required=True, help="gzip-compressed file to write the pairs to")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
+    command.add_argument(
+        "--beam", type=int, default=1, metavar="N", help="beam size (%(default)s); 1 means greedy decoding"
+    )
 
     command = commands.add_parser("evaluate", help="measure a model's BLEU and chrF on held-out pairs")
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, required=True, help=PAIRS_HELP)
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
+    command.add_argument(
+        "--beam", type=int, default=1, metavar="N", help="beam size (%(default)s); 1 means greedy decoding"
+    )
     command.add_argument(
         "--careless", action="store_true", help="convert sources to lower case, and remove final punctuation"
     )
@@ -149,7 +153,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="file with one sentence per line, optionally followed by a tab and text that should be in the translation",
     )
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
+    command.add_argument(
+        "--beam", type=int, default=1, metavar="N", help="beam size (%(default)s); 1 means greedy decoding"
+    )
 
     command = commands.add_parser(
         "vocabulary", help="count how many words of a text are a single token in a model's vocabulary"

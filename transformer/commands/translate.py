@@ -50,7 +50,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--draws",
         type=int,
         metavar="N",
-        help=f"number of other sentences to try with --mode resample ({DEFAULT_DRAWS})",
+        help=f"with --mode resample: number of other sentences from which to take head outputs ({DEFAULT_DRAWS})",
     )
     translate.add_argument("--seed", type=int, metavar="N", help="with --mode resample: random seed (0)")
     translate.add_argument(

@@ -121,8 +121,8 @@ class AppliedConstraints:
             logits, step: as in `exclude_`.
             choose: function that returns a choice, given the constrained logits.
             tokens: function that returns the ids in a choice.
-            again: function that corrects a choice that might break a character. It receives logits that also exclude
-                all tokens that would break a character. If None, `choose` is called again.
+            again: function that corrects a choice that might leave a character incomplete. It receives logits that also
+                exclude all tokens that would leave a character incomplete. If None, `choose` is called again.
         """
         choice = choose(self.exclude_(logits, step))
         if not self._may_break(tokens(choice), step):
@@ -132,7 +132,8 @@ class AppliedConstraints:
         return choose(logits) if again is None else again(logits, choice)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude disallowed tokens from the logits in place. `choose_` excludes tokens that would break a character.
+        """Exclude disallowed tokens from the logits in place. Tokens that would leave a character incomplete are not
+        excluded here, but in `choose_`.
 
         Args:
             logits: logits or log-probabilities of each row, [N, V].
@@ -170,9 +171,9 @@ class AppliedConstraints:
             self._begun = any(self._states)
 
     def _may_break(self, tokens: Iterable[int], step: int) -> bool:
-        """Return whether a row that takes one of `tokens` might break a character, except in a forced prefix.
+        """Return whether a row that takes one of `tokens` might leave a character incomplete.
 
-        If False, `_exclude_broken_characters_` need not be called.
+        In a forced prefix, the answer is always False. If it is False, `_exclude_broken_characters_` need not be called.
         """
         return (
             bool(self._spelling)
@@ -181,7 +182,7 @@ class AppliedConstraints:
         )
 
     def _exclude_broken_characters_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """Return one row's logits [1, V], with the tokens that would break a character excluded.
+        """Return one row's logits [1, V], with the tokens excluded that would leave a character incomplete.
 
         Args:
             logits: result of `exclude_`, changed in place.

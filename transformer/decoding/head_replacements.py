@@ -35,7 +35,7 @@ class HeadReplacements:
     Create a new object for every model run.
 
     Args:
-        model: in evaluation mode; call under `torch.inference_mode()`.
+        model: model in evaluation mode; call this function under `torch.inference_mode()`.
         means: the heads' mean outputs and the sentences they were measured on; None if not available.
         source_ids: token ids of the source, which is never drawn as the other sentence; empty for a language model.
         positions: maximum number of positions in the run.
@@ -74,7 +74,7 @@ class HeadReplacements:
         if draw not in self._drawn:
             pair, places = drawn(self._means.pairs, self._source_ids, *draw)
             outputs = head_outputs(self._model, pair)
-            # Move all outputs to the CPU at once, because edits are combined there head by head.
+            # Move all outputs to the CPU in one transfer, because edits are combined there head by head.
             self._drawn[draw] = {kind: outputs[kind][:, :, places[kind][: self._positions]].cpu() for kind in KINDS}
         return self._drawn[draw]
 

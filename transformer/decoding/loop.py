@@ -29,12 +29,12 @@ def decode_loop(
     """Decode B sentences in one batch, until each has its end symbol or the limit is reached.
 
     Args:
-        model: in evaluation mode; call under `torch.inference_mode()`.
+        model: model in evaluation mode; call this function under `torch.inference_mode()`.
         cache: decoder cache from the model's `start_cache`, which contains the encoded source and the interventions.
         choose: function that maps constrained logits [B, V] to the tokens to take, [B]. Called at every step, even
             within a forced prefix.
-        again: like `choose`, but called to replace tokens that would break a character, with such tokens excluded from
-            the logits; None to call `choose` again.
+        again: like `choose`, but called to replace tokens that would leave a character incomplete. The logits exclude
+            such tokens. None to call `choose` again.
         limit: maximum number of steps.
         constraints: required and banned tokens.
         capture: whether to record attention weights in the steps.

@@ -51,7 +51,7 @@ def search(
     """Decode one sentence.
 
     Args:
-        model: in evaluation mode; call under `torch.inference_mode()`.
+        model: model in evaluation mode; call this function under `torch.inference_mode()`.
         cache: decoder cache from the model's `start_cache`, with a batch of 1.
         settings: decoding method and parameters.
         constraints: required and banned tokens.

@@ -74,8 +74,8 @@ def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
     """
     if len(text) > MAX_CHARACTERS:
         raise TextError(
-            f"This text is too long: {len(text):,} characters, but the limit is {MAX_TOKENS} tokens. Shorten the text "
-            "to a sentence or two."
+            f"This text is too long: it has {len(text):,} characters, but may have at most {MAX_CHARACTERS:,}, and "
+            f"at most {MAX_TOKENS} tokens. Shorten the text to a sentence or two."
         )
     tokens = vocabulary.encode_source(text) if side == "source" else vocabulary.encode(text, end=True)
     if all(token.special for token in tokens):

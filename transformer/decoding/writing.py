@@ -26,7 +26,7 @@ def write(
     """Generate a translation, or a language model's continuation of a text, and measure the time it takes.
 
     Args:
-        model: in evaluation mode; call under `torch.inference_mode()`.
+        model: model in evaluation mode; call this function under `torch.inference_mode()`.
         vocabulary: vocabulary of the output.
         cache: decoder cache to start from, with a batch of 1.
         settings: decoding method and parameters.

@@ -50,7 +50,7 @@ class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not 0 <= self.tolerance < math.inf:
-            raise ValueError("a tolerance must be a finite number of at least 0")
+            raise ValueError(f"the tolerance must be a finite number of at least 0, not {self.tolerance}")
         if not isinstance(self.value, str):
             np.array(self.value, dtype=float)
 

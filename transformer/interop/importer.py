@@ -86,7 +86,7 @@ def _locate(source: str, revision: str | None, pickle: bool) -> tuple[Path, str,
         raise CheckpointError(f"{path} is a file: pass its folder.")
     if not hub.NAME.fullmatch(source) or source.startswith("."):
         raise CheckpointError(
-            f"There is no folder {path}; a name on the Hugging Face Hub looks like Helsinki-NLP/opus-mt-en-fr."
+            f"{path} is neither a folder nor a name on the Hugging Face Hub, such as Helsinki-NLP/opus-mt-en-fr."
         )
     folder, commit = hub.fetch(source, revision=revision, pickle=pickle)
     if not pickle and not any((folder / name).exists() for name in (WEIGHTS, INDEX)):

@@ -1,4 +1,4 @@
-"""Converts a Hugging Face translation model folder to this project's format.
+"""Converts the folder of a Hugging Face translation model to this project's format.
 
 All supported families (`transformer.interop.families`) have the architecture of "Attention Is All You Need". They
 differ in norm placement, positional encoding, shared embeddings, vocabulary, and padding rows in the embeddings.

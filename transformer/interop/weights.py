@@ -16,8 +16,8 @@ POSITION_TOLERANCE = 1e-6
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 POSITIONS = {side: f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")}
-# Hugging Face's module name within a layer, by this project's name. This project stores the query, key and value
-# projections in one matrix.
+# Maps this project's names of the modules in a layer to Hugging Face's names. Unlike Hugging Face, this project stores
+# the query, key and value projections in one matrix.
 ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 NORMS = {
     "self_attention_residual.norm": "self_attn_layer_norm",
@@ -65,7 +65,7 @@ def embeddings(
     output = tables.get(OUTPUT)
     for name, tensor in ((ENCODER_EMBEDDING, source), (DECODER_EMBEDDING, target), (OUTPUT, output)):
         if tensor is None:
-            raise ValueError(f"the weights have no {name}; fetch the folder again")
+            raise ValueError(f"the tensor {name} is missing from the weights; fetch the folder again")
     assert source is not None and target is not None and output is not None
     weights = {"target_embedding.weight": target}
     if torch.equal(target, output) and torch.equal(source, target):
@@ -163,7 +163,7 @@ def _formula(family: Family, rows: int, width: int) -> Tensor:
 
 def _take(tensors: dict[str, Tensor], name: str) -> Tensor:
     if name not in tensors:
-        raise ValueError(f"the weights have no {name}; fetch the folder again")
+        raise ValueError(f"the tensor {name} is missing from the weights; fetch the folder again")
     return tensors.pop(name)
 
 

@@ -19,7 +19,7 @@ REPEATS = 5
 MAX_BYTES, MAX_MEMORY_SHARE, MAX_SECONDS = 400 * 2**20, 0.5, 2.0
 # Number of map-sized tensors that a forward pass holds at once: scores, masked scores, weights and mask.
 MAPS_IN_MEMORY = 4
-# Upper bound on the factor by which a forward pass takes longer when the text becomes twice as long.
+# Doubling the length of the text makes a forward pass take at most this many times as long.
 MAX_TIME_GROWTH = 4
 
 
@@ -69,7 +69,9 @@ def peak_bytes(config: TransformerConfig, length: int) -> int:
 
 
 def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
-    """Measure one head's attention weights, keys and values, in bytes, and the duration of a pass over random tokens.
+    """Measure the size in bytes of a head's attention weights, keys and values, and the duration of a forward pass.
+
+    The forward pass reads random tokens.
 
     The duration is that of the fastest timed pass, which other processes disturbed least.
 

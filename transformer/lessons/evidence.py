@@ -113,7 +113,7 @@ class Evidence:
         """
         values = self.metrics(kind, interventions=interventions)
         if name not in values:
-            raise LessonError(f"{kind} heads have no metric {quoted(name)}")
+            raise LessonError(f"{kind} heads have no metric {quoted(name)}: choose one of {', '.join(values)}")
         return np.nan_to_num(values[name], nan=-1.0)
 
     def shares(self, kind: Kind, job: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:

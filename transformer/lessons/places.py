@@ -66,7 +66,7 @@ def values_not_shown(
     Args:
         step: step of the lesson.
         finding: measured values of the step's claim.
-        places: places in the step's figure.
+        places: values that the step's figure shows, by place name.
         head: 0-based layer and head that the figure shows; None for a figure without a head.
     """
     wrong, carried, labels = [], set[str](), set[Value]()

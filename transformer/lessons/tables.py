@@ -135,7 +135,7 @@ def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _numbers(evidence: Evidence, word: str, other: str) -> Table:
-    """Return a table of a word's vectors before the encoder in two sentences: the first components, and the cosine."""
+    """Tabulate the first components of a word's encoder inputs in two sentences, and the inputs' cosine similarity."""
     (first, second), alike = first_numbers(evidence, word, other)
     return Table(
         "the word in",

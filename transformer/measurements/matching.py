@@ -193,7 +193,7 @@ def match_heads(
 
 
 def kind_match(similarity: np.ndarray, random: np.ndarray, heads: tuple[int, int]) -> KindMatch:
-    """Match the heads of two models for one attention kind.
+    """Match the heads of two models, A and B, for one attention kind.
 
     Args:
         similarity: similarities between A and B, [sentences, heads of A, heads of B].

@@ -33,7 +33,7 @@ def _works(device: str) -> bool:
     try:
         return torch.ones(1, device=device).add(1).item() == 2
     except (RuntimeError, AssertionError) as error:
-        # A device without free memory counts as working. Loading the model reports the lack of memory.
+        # A device without free memory counts as working, because loading the model will report the lack of memory.
         return "out of memory" in str(error).lower()
 
 
@@ -62,7 +62,7 @@ def device_errors_explained(device: str) -> Iterator[None]:
                 f"The device {device} has too little free memory. Shorten the text, or choose the device cpu."
             ) from error
         # The GPU was unplugged, reset or taken away by its driver. Some kernels then raise a plain RuntimeError,
-        # which only the message identifies.
+        # which can be recognised only by its message.
         if isinstance(error, torch.AcceleratorError) or "cuda error" in str(error).lower():
             raise DeviceError(
                 f"The device {device} no longer responds ({str(error).splitlines()[0]}). Choose the device cpu, or "

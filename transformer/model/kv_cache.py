@@ -172,7 +172,7 @@ class DecoderCache:
 
     @property
     def _carried(self) -> Tensor:
-        """Any tensor of the cache whose first axis is the batch."""
+        """One of the cache's tensors; its first axis is the batch."""
         return (self.memory_keys_and_values or self.past)[0].joined if self.unread is None else self.unread
 
     def of_layer(self, layer: int) -> LayerCache:

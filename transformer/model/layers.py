@@ -1,4 +1,4 @@
-"""The layers of the two stacks: sub-layers, each with its residual connection and layer norm.
+"""The layers of encoder and decoder: sub-layers, each with its residual connection and layer norm.
 
 Section numbers refer to "Attention Is All You Need".
 """

@@ -214,7 +214,7 @@ def most_tokens(model: Transformer, source_length: int, prefix_length: int = 0) 
         source_length: number of source tokens.
         prefix_length: number of tokens in the forced prefix.
     """
-    # With learned positions, the decoder reads at most this many tokens, and predicts one token after each.
+    # With learned positions, the decoder reads at most `position_limit` tokens, and predicts one token after each.
     possible = min(MAX_TOKENS + 1, max(model.config.position_limit or MAX_TOKENS + 1, prefix_length))
     if model.config.generation is not None and (limit := model.config.generation.limit) is not None:
         return min(possible, max(limit, prefix_length))

@@ -137,7 +137,7 @@ class Translator(Runs):
         return self.get(TranslationRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
 
     def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Token, ...]]:
-        """Return the result of a `VariantsRun`."""
+        """Translate a text greedily under each variant, and return each translation's tokens; see `VariantsRun`."""
         return self.get(VariantsRun(text, tuple(variants)))
 
     def trace(
@@ -273,7 +273,9 @@ class Translator(Runs):
         return self.get(ComparisonRun(text, hashable(target), tuple(variants), details))
 
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
-        """Return the result of a `GateGradientsRun`."""
+        """Return the gradient of the translation's log-probability with respect to each head's gate, by kind, float32
+        [L, H]; see `GateGradientsRun`.
+        """
         return self.get(GateGradientsRun(text, hashable(target)))
 
     def answer(self, run: Run[Result], *needed: Any) -> Result:

@@ -1,7 +1,7 @@
 """Encodes and decodes a model server's answers: results as MessagePack, everything else as JSON.
 
-Results are encoded field by field, arrays as data type, shape and raw bytes. Arrays are not compressed, because floats
-compress poorly. Answers contain only numbers and text, no code.
+Results are encoded field by field; an array is encoded as its data type, its shape and its raw bytes. Arrays are not
+compressed, because floats compress poorly. Answers contain only numbers and text, no code.
 """
 
 from collections.abc import Mapping

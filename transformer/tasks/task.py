@@ -68,7 +68,7 @@ class Task(ABC):
 
     @abstractmethod
     def check(self, source: Tokens) -> None:
-        """Check that a source of allowed symbols is a valid question for the task.
+        """Check that a source, whose symbols are all allowed, is a valid question for the task.
 
         Raises:
             TaskError: the source is invalid; the message says why.

@@ -1,4 +1,6 @@
-"""Trains a model on a task in slices. Between them, a page can show progress, stop training, or let others compute."""
+"""Trains a model on a task, a few steps at a time. In between, a page can show progress or stop the training, and
+other users can run models.
+"""
 
 import math
 import threading

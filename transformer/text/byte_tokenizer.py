@@ -245,7 +245,8 @@ class ByteTokenizer:
             texts[number] = text
         if sorted(texts) != list(range(len(texts))):
             raise ValueError(
-                f"{vocabulary.source} must give its {len(texts):,} tokens the ids 0 to {len(texts) - 1:,}, each once"
+                f"{vocabulary.source} must give its {len(texts):,} tokens the ids 0 to {len(texts) - 1:,}, without "
+                "gaps or repetitions"
             )
         return tuple(texts[number] for number in range(len(texts)))
 

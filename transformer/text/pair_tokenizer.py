@@ -232,5 +232,7 @@ def read_ids(content: bytes, name: str) -> dict[str, int]:
 
 def _tokens_by_id(ids: dict[str, int], name: str) -> dict[str, int]:
     if sorted(ids.values()) != list(range(len(ids))):
-        raise ValueError(f"{name} must give its {len(ids):,} tokens the ids 0 to {len(ids) - 1:,}, each once")
+        raise ValueError(
+            f"{name} must give its {len(ids):,} tokens the ids 0 to {len(ids) - 1:,}, without gaps or repetitions"
+        )
     return ids

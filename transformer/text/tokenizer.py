@@ -143,7 +143,7 @@ class Tokenizer:
         return self.scores
 
     def encode(self, text: str, *, end: bool = True) -> tuple[Token, ...]:
-        """Tokenize a text, with spans that refer to `text` as typed."""
+        """Return a text's tokens, with spans that refer to `text` as typed."""
         plain, spans = normalise_with_spans(text)
         ids = self._processor.encode(plain) + [END] * end
         return self._located(ids, spans, len(text))

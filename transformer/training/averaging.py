@@ -38,7 +38,7 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
     with write_errors_explained(output):
         used = (output / CONFIG).exists()
     if used:
-        raise CheckpointError(f"{output} already contains a model: choose another folder, or remove this one.")
+        raise CheckpointError(f"{output} already contains a model: choose another folder, or delete this model.")
     for folder in folders:
         if is_language_model(folder):
             raise CheckpointError(f"{folder} is a language model: only translation models can be averaged.")

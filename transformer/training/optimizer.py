@@ -1,4 +1,4 @@
-"""Optimiser for training: Muon and AdamW with a common learning rate and gradient clipping."""
+"""Optimiser for training: Muon and AdamW, with a shared learning rate and gradient clipping."""
 
 import math
 

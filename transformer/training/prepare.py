@@ -105,7 +105,7 @@ def prepare_language_model(
     seed: int = 1,
     start: Path | None = None,
 ) -> None:
-    """Write the same files as `prepare` for a language model, to be trained on the distinct source texts.
+    """Write the files that `prepare` writes, but for a language model to be trained on the distinct source texts.
 
     Args:
         run, data, validation, held_out, seed, start: as in `prepare`.

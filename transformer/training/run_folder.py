@@ -184,7 +184,7 @@ class RunFolder:
 
 
 def _current(name: str) -> str:
-    """Return the current form of a tensor name, such as "weights.NAME", from a state that an older version saved."""
+    """Convert a tensor name, such as "weights.NAME", of an older version's training state to the current name."""
     part, _, rest = name.partition(".")
     return f"{part}.{current_name(rest)}" if part == "weights" else name
 

@@ -29,9 +29,9 @@ def synthesise(
 ) -> None:
     """Translate the distinct sentences in the files, and write sentence pairs.
 
-    With `back`, a model for the opposite direction writes sources for real targets. This is back-translation (Sennrich
-    et al. 2016, "Improving Neural Machine Translation Models with Monolingual Data", section 3). Without `back`, a
-    model for the same direction writes targets for real sources. Training on both types of pairs is data
+    With `back`, a target-to-source model writes sources for real targets. This is back-translation (Sennrich et al.
+    2016, "Improving Neural Machine Translation Models with Monolingual Data", section 3). Without `back`, a
+    source-to-target model writes targets for real sources. Training on both types of pairs is data
     diversification (Nguyen et al. 2020, "Data Diversification: A Simple Strategy For Neural Machine Translation",
     section 3).
 

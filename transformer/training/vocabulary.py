@@ -19,8 +19,8 @@ class Coverage:
     Attributes:
         words: number of words in the text, including repetitions.
         whole: number of words that are a single token, including repetitions.
-        cut: tokens of the words, among the FREQUENT_WORDS most frequent, that are split into tokens of which at least
-            one is a single letter; by word, most frequent first.
+        cut: tokens of each word that is among the FREQUENT_WORDS most frequent, is split, and has a single letter among
+            its tokens; by word, most frequent first.
     """
 
     words: int

@@ -240,9 +240,9 @@ def check_rows(weights: np.ndarray, name: str) -> None:
         return
     rows = weights.sum(axis=-1)
     raise AttentionError(
-        f"{what} has rows whose sums are between {rows.min():.3g} and {rows.max():.3g} instead of 1: call model.eval() "
-        "before the run, because dropout changes weights. Pass the attention mask, and pass all columns, including "
-        "padding."
+        f"{what} has rows whose sums are between {rows.min():.3g} and {rows.max():.3g} instead of 1. Call "
+        "model.eval() before the run, because dropout changes weights. Also check that the attention mask and all "
+        "columns, including padding, are passed."
     )
 
 

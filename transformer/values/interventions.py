@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Mode = Literal["zero", "mean", "uniform", "resample"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_GATE = 2.0
-# The sum of a row set by the user may exceed 1 by this much, because of float32 rounding.
+# Because of float32 rounding, the weights that a user gives for a row may add up to this much more than 1.
 TOLERANCE = 1e-5
 
 Head = tuple[Kind, int, int]
@@ -100,7 +100,7 @@ class Interventions:
         for head, gate in gates:
             if not 0 <= gate <= most:
                 raise InterventionError(
-                    f"The gate of {head_name(head)} is {gate:g}: in {self.mode} mode, it must be 0 to {most:g}."
+                    f"The gate of {head_name(head)} is {gate:g}: in {self.mode} mode, it must be from 0 to {most:g}."
                 )
         if not all(isinstance(number, int) and number >= 0 for number in (self.seed, self.draw)):
             raise InterventionError(f"Seed and draw are {self.seed!r} and {self.draw!r}: pass non-negative integers.")
@@ -217,7 +217,9 @@ class Interventions:
                 )
         side = stack_of(site)
         if (side == "encoder" and position >= source_length) or other >= len(sides[side == "decoder"]):
-            raise InterventionError(f"{where} does not fit: one of the two sentences is too short.")
+            raise InterventionError(
+                f"{where} does not fit: a position is beyond the end of its sentence; choose a smaller one."
+            )
         if site.endswith("weights") and (
             position != other if site == "decoder.weights" else source_length != len(sides[0])
         ):

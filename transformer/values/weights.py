@@ -90,11 +90,11 @@ class Weights:
         )
 
     def linear(self, name: str) -> LinearWeights:
-        """Return a linear layer by its name in the checkpoint."""
+        """Return the linear layer with the given name in the checkpoint."""
         return LinearWeights(self._double(f"{name}.weight").T, self._double(f"{name}.bias"))
 
     def gain_and_bias(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gain and bias of a layer normalisation by its name in the checkpoint, float64 [D] each."""
+        """Return the gain and bias, float64 [D] each, of the layer norm with the given name in the checkpoint."""
         return self._double(f"{name}.weight"), self._double(f"{name}.bias")
 
     def _double(self, name: str) -> np.ndarray:

@@ -6,7 +6,7 @@ DECIMALS = 4
 
 
 def typeset(value: float, form: str | int = ".2f") -> str:
-    """Format a number for a sentence or a chart, with a true minus sign, which does not break across lines.
+    """Format a number for a sentence or a chart, with a true minus sign, so that no line breaks after the sign.
 
     Saved files contain a hyphen instead, because programs can parse it.
 
@@ -22,9 +22,8 @@ def with_minus(number: str) -> str:
 
 
 def formatted(value: float, digits: int = DECIMALS) -> str:
-    """Format a number with a fixed number of decimal places, or in scientific notation if it would look like 0.
-
-    Zero has no sign.
+    """Format a number with a fixed number of decimal places, or in scientific notation if it would otherwise look
+    like 0. Negative zero is shown without a sign.
     """
     return f"{value:.1e}" if 0 < abs(value) < 0.5 * 10**-digits else f"{value:z.{digits}f}"
 

@@ -194,7 +194,9 @@ def _train_slice() -> None:
 def describe_speed(run: TaskRun) -> str:
     """Return a sentence that states the training speed; empty before the first step."""
     return (
-        f"This server trains at {run.step / run.seconds:.0f} steps per second, including snapshots." if run.step else ""
+        f"This server trains at {run.step / run.seconds:.0f} steps per second, counting the time for snapshots."
+        if run.step
+        else ""
     )
 
 

@@ -23,7 +23,7 @@ MAX_POINTS = 300
 def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any]) -> bytes:
     """Encode a training run as a message in the format of `attention_atlas.browser.wire`.
 
-    Each row of the message's array contains the attention weights of one snapshot, kind by kind.
+    Each row of the message's array contains the attention weights of one snapshot, one attention kind after another.
 
     Args:
         run: the training run so far.

@@ -99,7 +99,7 @@ class Trainings:
     def is_active(self, training: Training) -> bool:
         """Record a request for a time slice, and return whether it is granted.
 
-        Only the `max_active` running training runs that were started earliest get time slices.
+        Of the training runs in progress, only the `max_active` that were started first get time slices.
         """
         with self._lock:
             training.asked = self._clock()

@@ -1,4 +1,4 @@
-"""Compares the word rankings of the attribution methods, and tests a ranking by deleting words in its order."""
+"""Compares the word rankings of the attribution methods, and tests a ranking by deleting words in the ranked order."""
 
 from collections.abc import Sequence
 
@@ -66,7 +66,7 @@ def show_agreement(reading: Reading) -> None:
                 ],
             ),
             key="mattered_square",
-            alt="Kendall's tau of every pair of methods; the CSV file below has the numbers.",
+            alt="Kendall's tau for every pair of methods; the CSV file below has the numbers.",
         )
     with words:
         st.markdown(describe_first_words(question, scored), help=explain("log-probability", "nats"))
@@ -110,7 +110,7 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
     size, number = question.size, len(agreed.columns)
     parts = [
         f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than expected by chance"
-        + (f", and {opposed} rank them in more opposite orders than expected by chance" if opposed else "")
+        + (f", and {opposed} disagree more than expected by chance" if opposed else "")
         + f"; the agreement of the other {len(taus) - alike - opposed} could be due to chance."
     ]
     erasure = next((each for each in scored if each.method == "erasure"), None)
@@ -210,7 +210,9 @@ def _orders(curves: DeletionCurves) -> list[tuple[str, np.ndarray]]:
 
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """Return a table with one row per method: its curves' mean heights and distances below random curves, in nats."""
+    """Return a table with one row per method: the mean height of each of its curves, and its mean distance below the
+    random curves, in nats.
+    """
     return pd.DataFrame(
         [
             {

@@ -47,7 +47,7 @@ def show_recorded_agreement(translator: Translator) -> None:
             ),
             key="mattered_many",
             sentence="",
-            alt="Mean Kendall's tau of every pair of methods over many sentences; the table has the numbers.",
+            alt="Mean Kendall's tau for every pair of methods over many sentences; the table has the numbers.",
         )
     with words:
         st.markdown(describe_recorded_agreement(recorded))
@@ -92,7 +92,7 @@ def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
         f"**{title(methods[far])}**: {_with_interval(recorded, far, erasure)}. The two intervals "
         + ("do not overlap" if apart else "overlap, so it is uncertain which of the two methods is closer")
         + ".\n\nAttention "
-        f"weights put the same word first as erasure in **{first.mean[weights, erasure]:.0%}** of the sentences "
+        f"weights and erasure put the same word first in **{first.mean[weights, erasure]:.0%}** of the sentences "
         f"({first.low[weights, erasure]:.0%} to {first.high[weights, erasure]:.0%}).\n\n**What you may not "
         "conclude:** that a method is right because it agrees well with other methods. The methods built from "
         "attention share their ingredients, and erasure answers only one of several questions."

@@ -43,8 +43,8 @@ def strip_table(question: AttributionQuestion, attributions: Sequence[Attributio
         A table with the columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown.
         Row and column are 1-based positions in the chart; number is the word's 1-based position in its sentence. The
         score is NaN if the method has none. "scaled" is the score divided by the largest magnitude in the row. If the
-        method scores the two sides separately, it is the largest on the same side. "first" is true if the method ranks
-        this source word first.
+        method scores the two sides separately, the divisor is the largest magnitude on the same side. "first" is
+        true if the method ranks this source word first.
     """
     source, prefix = side_names(question.languages)
     cells = []

@@ -258,8 +258,8 @@ def test_invalid_patch_name_raises_an_error(name):
     [
         ({("encoder.residual", 3, 0, 0): 0}, "no such layer or head"),
         ({("cross.outputs", 0, 3, 0): 0}, "no such layer or head"),
-        ({("encoder.outputs", 0, 0, 99): 0}, "one of the two sentences is too short"),
-        ({("decoder.outputs", 0, 0, 0): 99}, "one of the two sentences is too short"),
+        ({("encoder.outputs", 0, 0, 99): 0}, "a position is beyond the end of its sentence"),
+        ({("decoder.outputs", 0, 0, 0): 99}, "a position is beyond the end of its sentence"),
         ({("decoder.weights", 0, 0, 1): 2}, "only by a row of the same length"),
     ],
 )

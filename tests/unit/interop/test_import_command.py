@@ -202,7 +202,7 @@ DAMAGE = {
     "more tokens": (settings(vocab_size=5), "tokens, but config.json says 5; if tokens were added, resize"),
     "padding outside": (settings(pad_token_id=10**6), "pad_token_id in config.json must be a whole"),
     "another width": (settings(d_model=32), "should have shape"),
-    "more layers": (settings(decoder_layers=3), "have no model.decoder.layers.2"),
+    "more layers": (settings(decoder_layers=3), "the tensor model.decoder.layers.2"),
     "fewer layers": (settings(decoder_layers=1), "which no MarianMTModel has"),
     "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "the tensor x, which no MarianMTModel has"),
     "not a number": (
@@ -212,7 +212,7 @@ DAMAGE = {
     ),
     "integers": (
         weights(lambda tensors: tensors.update(final_logits_bias=torch.ones(1, 3, dtype=torch.int8))),
-        "not a float",
+        "must have a float type",
     ),
     "bias of another size": (
         weights(lambda tensors: tensors.update(final_logits_bias=torch.ones(1, 3))),
@@ -273,7 +273,7 @@ def test_import_that_fills_the_disk_leaves_no_files_behind(peer, tmp_path, run_m
 
 
 def test_invalid_model_argument_gives_a_one_line_error(peer, tmp_path, run_main):
-    refused(run_main(main, "import", tmp_path / "nowhere", "--output", tmp_path / "x"), "There is no folder")
+    refused(run_main(main, "import", tmp_path / "nowhere", "--output", tmp_path / "x"), "is neither a folder nor")
     refused(run_main(main, "import", peer.folder / "config.json", "--output", tmp_path / "x"), "is a file")
     done = run_main(main, "import", peer.folder, "--revision", "main", "--output", tmp_path / "x")
     refused(done, "leave out --revision")

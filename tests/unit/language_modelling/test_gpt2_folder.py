@@ -52,7 +52,7 @@ WRONG = {
         "should have shape (421, 24), but has (420, 24)",
     ),
     "another width": (lambda folder: configured(folder, n_embd=32), "target_embedding.weight should have"),
-    "another depth": (lambda folder: configured(folder, n_layer=4), "the weights have no h.3.ln_1.weight"),
+    "another depth": (lambda folder: configured(folder, n_layer=4), "the tensor h.3.ln_1.weight is missing"),
     "a layer too many": (lambda folder: configured(folder, n_layer=2), "which no GPT-2 model has"),
     "heads": (lambda folder: configured(folder, n_head=5), "24 is not a multiple of 5"),
     "all memory": (lambda folder: configured(folder, n_embd=10**9), "n_embd in config.json must be a whole number"),

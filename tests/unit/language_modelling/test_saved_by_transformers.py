@@ -274,7 +274,7 @@ UNREADABLE = {
     ),
     "an untied output that is missing": (
         edited("config.json", tie_word_embeddings=False),
-        "the weights have no lm_head.weight, and config.json does not tie it",
+        "the tensor lm_head.weight is missing from the weights, and config.json does not tie it",
     ),
 }
 

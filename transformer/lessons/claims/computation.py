@@ -127,7 +127,7 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
 
 
 def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.ndarray], float]:
-    """Compare a word's vectors before the encoder in two sentences.
+    """Compare the vectors with which a word enters the encoder in two sentences.
 
     Returns:
         The first components of each vector, and the vectors' cosine similarity.

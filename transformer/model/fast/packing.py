@@ -24,7 +24,7 @@ class PackedWeights:
         self._bias = None if bias is None else bias.detach()
         weight = weight.detach().contiguous()
         self._all_cores = torch.ops.quantized.linear_prepack_fp16(weight, bias)
-        # With this many input values or more, a product on all cores is faster than on one.
+        # With at least `_worth_all_cores` input values, a product on all cores is faster than on one.
         self._worth_all_cores = 0
         if weight.numel() < WORTH_ALL_CORES:
             with warnings.catch_warnings():
