@@ -173,7 +173,7 @@ class AppliedConstraints:
     def _may_break(self, tokens: Iterable[int], step: int) -> bool:
         """Return whether a row that takes one of `tokens` might leave a character incomplete.
 
-        In a forced prefix, the answer is always False. If it is False, `_exclude_broken_characters_` need not be called.
+        In a forced prefix, the answer is always False. After False, `_exclude_broken_characters_` need not be called.
         """
         return (
             bool(self._spelling)
