@@ -26,7 +26,7 @@ pytest_plugins = ["tests.share"]
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# Imported modules and collected tests live until the end; searching them for garbage takes seconds and frees nothing.
+# Imported modules and collected tests live until the process ends, so do not spend seconds on a search for garbage.
 gc.disable()
 
 

@@ -11,7 +11,7 @@ FIRST = 10
 
 
 def made_up_trace(source, target, **maps):
-    """Return a trace with the given attention, and with uniform attention for all other kinds.
+    """Return a trace with the given attention maps, and with uniform attention for the attention kinds not given.
 
     Args:
         source: words of the source, without the end symbol; a bar separates the tokens of a word. Token ids count up

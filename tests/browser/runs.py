@@ -1,8 +1,8 @@
 """JavaScript that records the script runs that a Streamlit page requests, and whether each has ended."""
 
-# Runs before the page's own scripts. Streamlit's attribute `data-test-script-state` does not suffice. After a click, it
-# stays `notRunning` until the script run begins. It is also `notRunning` after a script run that has requested another
-# run, until that run begins.
+# Runs before the page's own scripts. Streamlit's attribute `data-test-script-state` does not suffice, because it
+# stays `notRunning` between a click and the start of its script run. It is also `notRunning` between the end of a run
+# that requested another run and the start of that other run.
 RUNS = """(() => {
     // Tags (field number and wire type) of the messages in Streamlit's BackMsg.proto and ForwardMsg.proto.
     const RERUN_SCRIPT = 0x5a, HASH = 0x0a, METADATA = 0x12, NEW_SESSION = 0x22, SCRIPT_FINISHED = 0x30;

@@ -11,7 +11,7 @@ from tests.places import PLACES
 
 pytestmark = pytest.mark.thorough
 
-# URL parameters with which a page shows more than by default.
+# URL parameters that make pages show content that they do not show by default.
 MORE = {
     "what_mattered": "mattered_deletion=true&mattered_revealed=true",
     "change_attention": "edit_edits=cross.all.1.2~3x60&edit_hidden_source=1&edit_kind=cross",

@@ -153,7 +153,7 @@ def test_small_maps_and_their_readouts_show_the_weights_of_the_trace(browse, sma
             if len(around) < 25 or (around != around[0]).any():
                 continue
             weight = next((one for one in (0.0, 1.0) if np.abs(around[0] - VIRIDIS[one]).max() <= 4), None)
-            # Most cells have weight 0, so skip most of them.
+            # Most cells have weight 0, so check only some of these.
             if weight is None or (weight == 0.0 and len(seen) > 5 and random.random() < 0.8):
                 continue
             shown.grid.hover(position={"x": x, "y": y})

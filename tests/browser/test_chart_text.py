@@ -56,7 +56,7 @@ def test_charts_are_drawn_for_a_sentence_that_contains_a_reserved_word(reader, p
     assert any("if" in text for chart in found for text in chart)
 
 
-# The sentence in QUOTED contains only one reserved word, so this test uses a sentence of all reserved words.
+# The sentence in QUOTED contains only one reserved word, so this test uses a sentence that contains all of them.
 @pytest.mark.thorough
 def test_every_reserved_word_can_be_a_chart_label(reader):
     reader.open(f"/compare_heads?compare_part=layers&words=true&text={quote(' '.join(RESERVED))}")

@@ -12,7 +12,7 @@ SENTENCE = "The old man was reading a newspaper."
 
 
 def step(someone, number):
-    """Wait until this step is shown and no decoding is in progress."""
+    """Wait until step `number` is shown and no decoding is in progress."""
     someone.page.locator(f".steps[data-drawn$=' {number}']").wait_for()
 
 

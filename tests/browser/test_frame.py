@@ -16,7 +16,7 @@ SIZES = [(1440, 900), (1024, 768)]
 PHONE = {"width": 390, "height": 844}
 # One content-heavy page per section. They show a table, gradients, formulas and curves, an animation, and long text.
 LARGE = ("compare_heads", "what_mattered", "positional_encoding", "training_lab", "about")
-# JavaScript: from now on, records every entry that appears in Streamlit's sidebar menu.
+# JavaScript that starts to record every entry that appears in Streamlit's sidebar menu.
 WATCH = """window.seen = new Set();
 new MutationObserver(() => {
     for (const link of document.querySelectorAll("[data-testid=stSidebarNavLink]")) seen.add(link.textContent);
@@ -40,7 +40,7 @@ CONTROLS = """() => {
 
 
 # For a deep link, Streamlit finds the page's file before app.py has registered the pages, and could show its own menu.
-# The path "/" is the other case: it opens app.py itself.
+# The path "/", in contrast, opens app.py itself.
 @pytest.mark.thorough(seconds=8)
 @pytest.mark.parametrize("path", ["/cross_attention", "/"])
 def test_fresh_server_never_shows_the_default_streamlit_menu(unvisited, visit, path):
@@ -269,7 +269,7 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
     expect(page.locator(".readout")).to_contain_text(f"“it” looks most at “animal” {weights[1]:.4f}")
 
 
-# JavaScript: whether no option of a menu is cut off, by the menu or by the window.
+# JavaScript: whether every option of a menu is fully visible in the menu and in the window.
 WHOLE_OPTIONS = """menu => [...menu.querySelectorAll("[role=option] > div")].every(text =>
     text.scrollWidth <= text.clientWidth && text.scrollHeight <= text.clientHeight
     && text.getBoundingClientRect().left >= 0

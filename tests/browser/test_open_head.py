@@ -20,7 +20,7 @@ def back(reader) -> None:
         if "compare_heads" in reader.page.evaluate("location.href"):
             break
     reader.arrived("compare_heads")
-    # The URL changes before the script run is requested. The head's map disappears when that run ends.
+    # The URL changes before the script run is requested, so wait until that run has removed the head's map.
     expect(reader.page.locator(".atlas")).to_have_count(0)
     reader.wait()
 

@@ -50,7 +50,7 @@ def test_toolbar_of_the_chart_covers_no_translation(reader):
     toolbar = figure.locator("[data-testid=stElementToolbar]")
     expect(toolbar).to_be_visible()
     patched = reader.page.get_by_text("A, patched", exact=True).locator("xpath=ancestor::*[@data-testid='stMarkdown']")
-    # The toolbar moves up while it appears.
+    # The toolbar moves up while it appears, so wait until its animation has ended.
     below = """async (text, bar) => {
         await Promise.all(document.getAnimations().map(each => each.finished));
         return bar.getBoundingClientRect().top >= text.getBoundingClientRect().bottom;

@@ -23,7 +23,7 @@ def test_right_to_left_labels_are_next_to_their_cells(browse, translator):
     arabic = [column for column in columns[:-1] if any(map(str.isalpha, column))]
     assert len(arabic) > 5
     for column in arabic:
-        # The left edge of a column label is at its cell. Right-to-left text ends there, so SVG's anchor is "end".
+        # A column label's left edge touches its cell. Right-to-left text ends at its left edge, so the anchor is "end".
         assert (drawn[column].get("direction"), drawn[column].get("text-anchor")) == ("rtl", "end"), column
     assert drawn[columns[-1]].get("direction") is None, "the end symbol is Latin"
     assert {drawn[row].get("text-anchor") for row in rows} == {"end"}

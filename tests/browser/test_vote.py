@@ -18,7 +18,7 @@ PATIENCE = 120
 
 
 def lecturers_path(printed: Callable[[], str]) -> str:
-    """Return the last URL path for the lecturer that the server has printed."""
+    """Return the lecturer's URL path that the server printed last."""
     deadline = time.monotonic() + PATIENCE
     while not (found := re.findall(r"/vote/lecturer\?\S+", printed())):
         assert time.monotonic() < deadline

@@ -23,7 +23,7 @@ def test_word_chosen_by_keyboard_is_restored_from_the_url(reader, visit, server)
         expect(again.get_by_role("radio", name="Traum", exact=True)).to_be_checked()
 
 
-# Marked thorough, because test_open_head.py checks a click on a chart mark in every test run.
+# Not in every test run, because test_open_head.py already checks a click on a chart mark in every run.
 @pytest.mark.thorough
 def test_clicking_the_bar_of_a_head_opens_the_head(reader):
     reader.open(f"/what_mattered?{DREAM}&mattered_part=writers&mattered_explained=4")

@@ -1,4 +1,4 @@
-// Numbers, readouts and layout of the attention browser, compared with the trace.
+// Tests of the attention browser: its numbers, readouts and layout are compared with the trace.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

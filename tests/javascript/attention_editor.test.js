@@ -1,4 +1,4 @@
-// The attention editor: the effect of an edit, and edits as text in the URL.
+// Tests of the attention editor: the effect of an edit, and edits as text in the URL.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

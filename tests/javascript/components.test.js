@@ -1,4 +1,4 @@
-// Behaviour that all components share, and sorting in the head table.
+// Tests of the behaviour that all components share, and of sorting in the head table.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

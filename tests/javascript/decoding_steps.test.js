@@ -1,4 +1,4 @@
-// Decoding steps in the browser, compared with the trace.
+// Tests that compare decoding steps in the browser with the trace.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Right-to-left scripts: text direction, isolation and shortening of labels.
+// Tests of right-to-left scripts: text direction, isolation and shortening of labels.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The large diagram of the loaded Transformer.
+// Tests of the large diagram of the loaded Transformer.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -238,7 +238,7 @@ def write_training(folder: Path) -> None:
 
 
 def write_decoding(folder: Path, translator) -> None:
-    """Write a beam search as its component receives it, and the expected attention rows and scores."""
+    """Write what the decoding component receives for a beam search, and the expected attention rows and scores."""
     params = DecodingParams(method="beam", beam_size=3)
     traced = translator.trace_decoding(SOURCE, DecodingSettings("beam", beam_size=3))
     tokens = tuple(token.id for token in traced.translation.tokens)

@@ -17,7 +17,7 @@ UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x
 WORDS = {
     "masked",
     "no partner",
-    "outside the cone: exactly 0",
+    "out of the patch's reach: exactly 0",
     "above",
     "below",
     "left",

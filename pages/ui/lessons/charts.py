@@ -172,8 +172,8 @@ def ranks(table: Table) -> alt.LayerChart:
 def tiles(table: Table) -> alt.LayerChart:
     """Return a chart with one tile per head and one row of tiles per layer.
 
-    If the table has one value per head (a share from 0 to 1), the tile's colour shows this value. If it has two, a tile
-    is coloured if the first value is larger than the second, and grey otherwise.
+    With one value per head, the tile's colour shows this value. With two values, a tile is coloured where the first
+    value is larger than the second, and grey elsewhere.
 
     Args:
         table: a table with one or two values from 0 to 1 per head. `Table.across` is the number of heads in a layer.
@@ -192,7 +192,7 @@ def tiles(table: Table) -> alt.LayerChart:
         }
     )
     number = "% of attention on the word" if len(shares) > 1 else f"{next(iter(table.columns))}, in %"
-    title = f"head (in its tile: {number})"
+    title = f"head (its tile shows {number})"
     axis, names = labelled_axis("tile_labels", rows, labelLimit=LABEL)
     base = alt.Chart(frame).encode(
         x=alt.X("head:O", title=title, axis=alt.Axis(orient="bottom", labelAngle=0, **AXIS)),

@@ -126,7 +126,7 @@ def _key(lesson_step: MeasuredStep) -> str:
 
 
 def show_without(lesson_step: MeasuredStep, *, done: bool) -> None:
-    """Show a head's map in the trained model and, when the task is done, without the mask or without positions."""
+    """Show a head's map and, when the task is done, also the head's map without the mask or without positions."""
     maps = [
         Map(title, rows, columns, values, mask)
         for title, rows, columns, values, mask in without_maps(lesson_step.evidence, **lesson_step.figure)
@@ -143,7 +143,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
     """
     table = pd.read_csv(StringIO(curve))
     for lines, unit, name, meaning in (
-        (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: a guess among {row.perplexity:,.0f}"),
+        (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: guess among {row.perplexity:,.0f} tokens"),
         (QUALITY, "chrF, 0 to 100", "chrf", lambda row: f"{row.chrF:.0f} after {row.part} of the steps"),
     ):
         points = marked.rename(columns={"of all steps": "part"})

@@ -1,4 +1,4 @@
-"""Tables behind the figures of lessons, for the page, worksheets and downloads."""
+"""Tables of the numbers that lesson figures show, for the page, worksheets and downloads."""
 
 import re
 
@@ -22,7 +22,7 @@ JOB_WORDS = {
     "same": "on itself",
     "end": "on the end symbol",
     "start": "on the start symbol",
-    "alignment": "same token as all heads",
+    "alignment": "on the top token of all heads",
     "certain": "on one token",
     LATER_TOKENS: "on later tokens",
 }
@@ -30,13 +30,13 @@ assert JOB_WORDS.keys() == {*JOBS, LATER_TOKENS}
 
 
 def table_of(lesson_step: MeasuredStep) -> Table | None:
-    """Return the table behind a step's figure; None if the figure is not based on a table."""
+    """Return the table that a step's figure shows; None if the figure is not based on a table."""
     table = TABLES.get(lesson_step.step.show)
     return None if table is None else table(lesson_step.evidence, **lesson_step.figure)
 
 
 def figure_table(lesson_step: MeasuredStep) -> pd.DataFrame | None:
-    """Return the table behind a step's figure, formatted for display; None if the figure is not based on a table."""
+    """Return the table that a step's figure shows, formatted for display; None if it is not based on one."""
     table = table_of(lesson_step)
     return None if table is None else display_table(table)
 

@@ -62,8 +62,8 @@ def describe_saving(measured_costs: Sequence[Cost], quantity: str) -> str:
     sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{format_value(full, quantity)}**")]
     if quantity == WEIGHTS:
         sentences.append(
-            f"{GPT2} has {GPT2_HEADS} heads: **{format_value(GPT2_HEADS * full, quantity)}** for a single text, and "
-            "four times that for a text twice as long. This is why the maps of long texts do not fit into memory."
+            f"The {GPT2_HEADS} heads of {GPT2} take **{format_value(GPT2_HEADS * full, quantity)}** for a single text, "
+            "and four times that for a text twice as long. This is why the maps of long texts do not fit into memory."
         )
     others = [
         f"{NAMES[attention].lower()} attention takes {_share(getattr(cost, quantity) / full)} "

@@ -66,7 +66,7 @@ class DecodingParams(Params):
 
     @property
     def in_words(self) -> str:
-        """A description of the decoding settings that can follow the words "This is from"."""
+        """The decoding settings in words, phrased to follow "This is from"."""
         settings = self.settings
         if settings.method == "beam":
             parts = [f"a beam of {settings.beam_size}", f"length penalty {settings.length_penalty:g}"]

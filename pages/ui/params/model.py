@@ -1,4 +1,4 @@
-"""URL parameter for the translation model that all pages use."""
+"""URL parameter, used by all pages, that selects the translation model."""
 
 from dataclasses import dataclass
 

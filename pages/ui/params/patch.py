@@ -83,5 +83,5 @@ class PatchParams(Params, prefix="patch_"):
         return self.at_step(token.position + 1, UNCHOSEN if token.against is None else token.against)
 
     def at_step(self, step: int, second: int = UNCHOSEN) -> Self:
-        """Return a copy that explains the token predicted at a 1-based step, compared with the token `second`."""
+        """Return a copy that asks why the model predicts its token at `step` (1-based) and not the token `second`."""
         return replace(self, step=step, first=UNCHOSEN, second=second, layer=UNCHOSEN, at=UNCHOSEN, partner=UNCHOSEN)

@@ -75,7 +75,7 @@ class Slide:
         return replace(self, title=printable[:LONGEST_TITLE].strip())
 
     def carrying(self, experiment: str) -> Slide:
-        """Return a copy with an experiment; return the slide unchanged if the text is too long or not an experiment."""
+        """Return a copy with an experiment, or the slide unchanged if the string is too long or not an experiment."""
         fits = len(experiment) <= LONGEST and EMBEDDED.fullmatch(experiment)
         return replace(self, experiment=experiment) if fits else self
 
@@ -139,7 +139,7 @@ class Slides:
         """Parse a slide list from the text of a file."""
         try:
             if len(text) > MAX_BYTES:
-                raise SlidesError(f"it has {len(text):,} characters, but a list of slides has at most {MAX_BYTES:,}")
+                raise SlidesError(f"it has {len(text):,} characters, but a list can have at most {MAX_BYTES:,}")
             lines = [*filter(None, map(str.strip, text.removeprefix("\ufeff").splitlines()))]
             listed = cls._of(line for line in lines if not line.startswith(REMARK))._fitting()
         except SlidesError as error:
@@ -178,7 +178,7 @@ class Slides:
     def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
         try:
             if len(slides) > MAX_SLIDES:
-                raise SlidesError(f"a list has at most {MAX_SLIDES} slides")
+                raise SlidesError(f"a list can have at most {MAX_SLIDES} slides")
             return Slides(slides)._fitting()
         except SlidesError as error:
             return replace(self, problem=f"{problem}: {error}.")
@@ -194,7 +194,7 @@ class Slides:
         if not listed:
             raise SlidesError("it contains no slides")
         if len(listed) > MAX_SLIDES:
-            raise SlidesError(f"a list has at most {MAX_SLIDES} slides, and this one has {len(listed):,}")
+            raise SlidesError(f"a list can have at most {MAX_SLIDES} slides, and this one has {len(listed):,}")
         return cls(tuple(map(Slide.read, listed)))
 
 

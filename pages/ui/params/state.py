@@ -52,7 +52,7 @@ class State:
     def to_address(self) -> dict[str, str]:
         """Return the URL's query parameters, without default values and with texts cut if the URL would be too long.
 
-        A cut text is still too long for the model, so the page shows the same error message when the URL is opened.
+        Even a cut text is too long for the model, so opening the URL shows the same error message as the full text.
         """
         address = self._whole_address()
         if length(address) > MAX_ADDRESS:

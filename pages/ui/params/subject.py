@@ -9,11 +9,12 @@ SUBJECTS = (TRANSLATOR, LANGUAGE_MODEL, OWN) = ("translator", "language_model", 
 
 @dataclass(frozen=True)
 class SubjectParams(Params):
-    """The source of the heads on *Compare heads*, *Inside a layer* and *How it came about*.
+    """The model or file whose heads *Compare heads*, *Inside a layer* and *How it came about* show.
 
     Attributes:
         subject: one of SUBJECTS. `ModelParams` names the translator, `LanguageModelParams` the language model, and
-            `OwnParams` the file. Only *Compare heads* offers files, because the other two pages need the model itself.
+            `OwnParams` the file. Only *Compare heads* offers files. *Inside a layer* and *How it came about* need the
+            model itself.
     """
 
     subject: str = one_of(SUBJECTS)

@@ -50,6 +50,6 @@ class MatteredParams(Params, prefix="mattered_"):
         return AskedToken(int(self.explained) - 1, None if self.against == NOTHING else self.against)
 
     def asking(self, token: AskedToken) -> Self:
-        """Return a copy that explains a token chosen on another page."""
+        """Return a copy in which the token to explain is `token`, which was chosen on another page."""
         against = NOTHING if token.against is None else token.against
         return replace(self, explained=str(token.position + 1), against=against)

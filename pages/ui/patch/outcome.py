@@ -37,7 +37,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.patches import patch_name
 from transformer.values.trace import Trace
 
-OUTSIDE = "outside the cone: exactly 0"
+OUTSIDE = "out of the patch's reach: exactly 0"
 # Conclusions for effects near or above 1, between 0 and 1, and near 0.
 ANSWERS: dict[Direction, tuple[str, str, str]] = {
     "needed": (
@@ -55,7 +55,7 @@ REVERSED_EFFECT = "the choice moves the other way"
 
 
 def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
-    """Show the patched run between the two original runs, the effects in both directions, and the cone of influence."""
+    """Show the patched run between the two original runs, both directions' effects, and what the patch reaches."""
     if not patch.patches:
         st.warning(
             "This token has no partner in the other sentence, so nothing can be patched. Choose a partner under “Its "
@@ -224,7 +224,7 @@ def _show_cone(pair: PatchingPair, before: Trace, after: Trace) -> None:
                 alt=f"Change in each cell of the {stack}'s residual stream; the patch cannot reach grey cells.",
             )
     st.caption(
-        "Depth 0 is the embedding. Grey cells are outside the cone: no path leads to them from the patch, so they "
+        "Depth 0 is the embedding. Grey cells are out of reach: no path leads to them from the patch, so they "
         "are bit-for-bit identical in both runs. A patch in the encoder reaches every token from the next depth on, "
         "and every layer of the decoder. A patch in the decoder reaches only its own position and later ones.",
         help=explain("residual stream"),

@@ -40,7 +40,7 @@ class PatchingPair:
     """Two sentences, A and B, and the patching question about them.
 
     Attributes:
-        reading: the reading of sentence A.
+        reading: sentence A with its model, trace and languages.
         a, b: the traces of the two sentences, both with A's translation.
         question: the question for patching A's run with values from B.
     """
@@ -56,7 +56,7 @@ class PatchingPair:
 
 
 def pick_question(reading: Reading) -> PatchingPair:
-    """Show controls for sentence B, the step and the two tokens, and return the pair.
+    """Show controls for sentence B, the step and the two tokens, and return them as a `PatchingPair`.
 
     Also show which of the two tokens the model prefers with A and with B.
     """
@@ -138,8 +138,8 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
         on_change=lambda: _store_step(st.session_state[key]),
         help="Up to this step, the model reads A's translation for both sentences. The number in brackets says how "
         "much the model's preference differs between A and B, in nats. The default is the step with the largest "
-        "difference. Steps that translate the changed word, or at which A and B lead to the same token, count only if "
-        "there are no others.",
+        "difference. Two kinds of steps are skipped if others remain: steps that translate the changed word, and steps "
+        "at which A and B lead to the same token.",
     )
     return question
 

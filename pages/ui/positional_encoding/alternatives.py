@@ -173,7 +173,7 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
 
 
 def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
-    """Return a line chart by offset, with one line per alternative or head.
+    """Return a line chart over the offset between positions, with one line per alternative or head.
 
     Args:
         table: a table with columns offset, value and positions (the name of the line).

@@ -82,7 +82,7 @@ def show_curves() -> None:
 
 
 def _show_model(ours: TransformerConfig, width: int) -> None:
-    """For a model with sinusoids, state whether the plots have its width D; if not, show a button that sets it."""
+    """For a model with sinusoids, state whether the plots use the model's width D. If not, offer a button to use it."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:

@@ -56,7 +56,7 @@ def _show_offsets(table: np.ndarray) -> None:
                 values,
                 name,
                 key=f"positions_{name}",
-                description=f"{title} for every pair of {length} positions: equal along the diagonals.",
+                description=f"{title} for every pair among {length} positions: equal along the diagonals.",
                 height=380,
             )
         with place:
@@ -103,7 +103,7 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
     control, picture = st.columns([5, 4], gap="large")
     with control.container(horizontal=True):
         st.number_input("Shift by k positions", **bind_number(PositionsParams, "offset"))
-        st.number_input("Shown at position", **bind_number(PositionsParams, "start", maximum=length))
+        st.number_input("Example position", **bind_number(PositionsParams, "start", maximum=length))
     offset, start = encoding.offset, min(encoding.start, length)
     # Compute the encodings from the formula, because k may lead to positions outside the table, even before the first.
     further = _encodings(np.arange(length) + offset, width)

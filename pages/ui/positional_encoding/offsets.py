@@ -1,4 +1,4 @@
-"""Figures about pairs of positions: a map of all pairs, and a line chart by the offset between two positions."""
+"""Figures about pairs of positions: a map of all pairs, and a line chart over the offset between two positions."""
 
 from collections.abc import Sequence
 

@@ -27,12 +27,12 @@ def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def ask_for_list() -> None:
-    """Open the dialog in which the user pastes or loads a list."""
+    """Open the dialog in which the user pastes or loads a list of sentences."""
     st.session_state[DIALOG_REQUESTS] = st.session_state.get(DIALOG_REQUESTS, 0) + 1
 
 
 def sentence_stepper(codes: Sequence[str]) -> None:
-    """Show the buttons that step through the user's list; without a list, render only the (closed) dialog."""
+    """Show buttons that step through the user's sentences; if there are none, render only the closed input dialog."""
     sentences = my_sentences(codes)
 
     def act() -> None:

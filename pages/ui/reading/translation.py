@@ -103,7 +103,7 @@ def _describe_effort(reading: Reading) -> str:
 
 
 def _describe_unapplied(reading: Reading) -> list[str]:
-    """Return Markdown about decoding settings of an imported model that the app does not apply; may be empty."""
+    """Return Markdown about an imported model's decoding settings that the app does not apply; empty if none."""
     settings = reading.translator.config.unapplied
     return (
         [

@@ -191,7 +191,7 @@ def place_shown(ahead: int) -> AbstractContextManager[None]:
 
 
 def end_if_left() -> None:
-    """End the script run if the user has left the page or used a widget, as Streamlit does when it shows an element."""
+    """End the script run if the user left the page or used a widget. Streamlit itself checks this only in UI calls."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         context.yield_check()

@@ -34,8 +34,8 @@ class Turns:
     Args:
         show_place: returns a context manager that shows the number of requests ahead. If showing the number raises an
             exception (in Streamlit, because the user has left the page), the thread leaves the queue.
-        meanwhile: another lock. A thread gives up its turn at that lock while it waits for this lock and, except in
-            `together`, while it holds this lock.
+        meanwhile: another lock. A thread that waits for this lock gives up its turn at the other lock. A thread that
+            holds this lock does the same, except in `together`.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Turns:
         self._show_place = show_place
         self._meanwhile = meanwhile
         self._lock = threading.Lock()
-        # The first request in the queue has the turn.
+        # It is the turn of the first request in the queue.
         self._queue: list[_Request] = []
         self._nobody = threading.Event()
         self._nobody.set()
@@ -109,7 +109,7 @@ class Turns:
     def together(self, kind: Hashable, item: Item, run: Callable[[Sequence[Item], Done], None]) -> Any:
         """Return an item's result, computed in one batch with the waiting items of the same kind.
 
-        The thread that has the turn computes the whole batch. If the batch fails, its items are computed one by one, so
+        The thread whose turn it is computes the whole batch. If the batch fails, its items are computed one by one, so
         that only the faulty items fail.
 
         Args:
@@ -120,7 +120,7 @@ class Turns:
         """
         request = _Request(kind, item)
         try:
-            # Wait a little for more requests of the same kind, because a batch takes hardly longer than one item.
+            # Wait briefly for more requests of the same kind, because a batch takes little longer than one item.
             with self._others_go_on():
                 self._wait(request)
                 if not request.finished and self._meanwhile is not None:

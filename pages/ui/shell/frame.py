@@ -12,8 +12,8 @@ from pages.ui.shell.router import navigate
 from pages.ui.state.session import is_new
 from transformer.files.paths import ASSETS
 
-# Styles, mainly for projectors. They reduce empty space at the top, because maps need every pixel. In Plotly figures,
-# selected buttons and slider values, they replace the theme's pale text colour with the normal one.
+# Styles, mainly for projectors. They reduce empty space at the top, because maps need every pixel. They also replace
+# the theme's pale text colour in Plotly figures, selected buttons and slider values with the normal text colour.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }

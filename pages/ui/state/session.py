@@ -93,7 +93,7 @@ def _without_list(state: State) -> State:
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
-    """Return the URL parameters that a page has after it was opened with `address`.
+    """Return the URL parameters that a page sets once it has been opened with `address`.
 
     A link with these parameters adds one entry to the browser's history; other links add a second, rewritten one.
     """
@@ -193,10 +193,10 @@ def read_target(typed: str) -> None:
 
 
 def address_of(text: str, kind: Kind, choice: AttentionParams) -> dict[str, str]:
-    """Return the URL parameters that show a head on another sentence; settings that fit any sentence are kept.
+    """Return URL parameters that show a head's map of another sentence; settings that fit any sentence are kept.
 
     Args:
-        text: the sentence; it is read with the model's own translation.
+        text: the sentence. Its translation is the model's own.
         kind, choice: the attention kind, and the selected head with its pins.
     """
     state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
@@ -205,7 +205,7 @@ def address_of(text: str, kind: Kind, choice: AttentionParams) -> dict[str, str]
 
 
 def try_sentence(sentence: str) -> None:
-    """Callback: set a suggested sentence, and show it in the text box."""
+    """Callback: switch to a suggested sentence, and show it in the text box."""
     read_text(sentence)
     refill_boxes()
 

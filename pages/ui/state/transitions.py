@@ -1,4 +1,4 @@
-"""Pure functions that compute the state after a new URL, sentence or translation, or on another page."""
+"""Pure functions that compute the new state when the URL, the sentence, the translation or the page changes."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Shows the effect of switching heads off: both translations, and the change at each step of the original one."""
+"""Shows how switching heads off changes the translation, and how it changes each step of the original translation."""
 
 import math
 from collections.abc import Callable

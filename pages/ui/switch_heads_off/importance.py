@@ -45,7 +45,7 @@ CHANGE = "change in the log-probability without the head, in nats"
 
 
 def scroll_to_importance() -> None:
-    """Show a button, for the top of the page, that measures each head's importance and scrolls to the result."""
+    """Show a button that measures each head's importance and scrolls to the result; call it at the top of the page."""
 
     def measure() -> None:
         session.update(OffParams, importance=True)

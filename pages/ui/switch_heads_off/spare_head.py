@@ -38,7 +38,7 @@ def spare_head(reading: Reading) -> Bet:
 
 
 def certain_heads(trace: Trace) -> tuple[Head, ...]:
-    """Return the heads with the largest mean row maximum: two for cross-attention, one for every other kind."""
+    """Return the heads with the largest mean row maximum: two for cross-attention, one for any other attention kind."""
     heads: list[Head] = []
     for kind in trace.kinds:
         certain = trace.attention(kind).max(axis=-1).mean(axis=-1)

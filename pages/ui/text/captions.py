@@ -1,4 +1,4 @@
-"""Writes the captions below attention maps, which explain how to read a map and describe the head's behaviour."""
+"""Writes the captions below attention maps, which describe the head's behaviour and explain how to read its map."""
 
 from collections.abc import Sequence
 
@@ -218,11 +218,11 @@ def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, is_chosen: boo
         return []
     link = HeadLink(metrics.kind, clearest.layer, clearest.head)
     if clearest.name == ALIGNMENT:
-        reason = "the alignment head that agrees best with all alignment heads together on this sentence"
+        reason = "the alignment head that best matches the mean of all alignment heads for this sentence"
     elif clearest.name:
         reason = f"the clearest “{clearest.name}” head for this sentence"
     elif clearest.is_resting:
-        reason = "the most focused head; here, every head looks mostly at the first token or the end symbol"
+        reason = "the most focused head (every head here looks mostly at the first token or the end symbol)"
     else:
         reason = "the most focused head that does not look mostly at the first token or the end symbol"
     return (

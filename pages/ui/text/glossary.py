@@ -80,7 +80,8 @@ def glossary() -> Glossary:
 def explain(*names: str) -> str:
     """Return Markdown that explains terms, for Streamlit's `help` argument.
 
-    A single term gives only its explanation. Several terms give one paragraph each, which begins with the term.
+    For a single term, return only its explanation. For several, return a paragraph for each, which begins with the
+    term.
 
     Args:
         names: terms or synonyms.

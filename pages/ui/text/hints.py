@@ -45,7 +45,7 @@ CAPITALISED = words_of("""
 
 
 def unknown_characters(text: str, tokens: Sequence[Token], translation: str) -> list[str]:
-    """Return a Markdown warning about characters that have no token and are missing from the translation; may be empty.
+    """Return a list with a Markdown warning if characters have no token and are missing from the translation.
 
     Args:
         text: the sentence as typed.

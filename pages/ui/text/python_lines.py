@@ -22,7 +22,7 @@ FROM_ZERO = "This code numbers layers, heads and positions from 0, as in arrays;
 def head_lines(
     trace: Trace, kind: Kind, layer: int, head: int, *, folder: Path | None, given: bool, words: bool, special: bool
 ) -> str:
-    """Return Python code that computes a head's attention map as shown on the page, and writes the map to a file.
+    """Return Python code that computes a head's attention map as shown on the page and writes the map to a file.
 
     Args:
         layer, head: 0-based indices.

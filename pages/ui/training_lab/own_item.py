@@ -24,7 +24,7 @@ LAST_ANSWER = "_answered"
 
 
 def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -> None:
-    """Show a box for an item, the model's answer, and attention maps of the model while it writes the answer.
+    """Let the user type an item; show the model's answer, and its attention maps while it writes the answer.
 
     Args:
         run: the training run.

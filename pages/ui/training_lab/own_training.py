@@ -15,12 +15,12 @@ from transformer.errors import TaskError
 from transformer.serving.server_process import tune_process
 from transformer.tasks.run import TaskRun
 
-# In seconds: the length of a time slice, and the interval between the starts of two successive slices. No
-# sentence is translated during a slice.
+# Training runs in time slices, during which no sentence is translated. In seconds: the length of a slice, and the
+# interval between the starts of two successive slices.
 SLICE_SECONDS = 0.15
 SLICE_INTERVAL = 0.2
 TAB = "_tab"
-# Session-state keys. NUMBER counts the user's training runs, so it identifies the latest one. TRAINING_STARTED is set
+# Session-state keys. NUMBER counts the user's training runs, so it identifies the latest one. TRAINING_STARTED exists
 # from the creation of a training run until the user leaves it or the page reports that the server dropped it.
 NUMBER = "_training_number"
 TRAINING_STARTED = "_training_begun"

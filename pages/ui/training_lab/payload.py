@@ -14,7 +14,7 @@ from transformer.tasks.scores import SCORES
 from transformer.tasks.task import Tokens
 from transformer.values.kinds import KINDS, Kind
 
-# Labels of the start and end symbols. No other token is a word: all are single characters or numbers.
+# Labels of the start and end symbols. They cannot be mistaken for other tokens, which are characters or numbers.
 START, END = "start", "end"
 # Maximum number of points in a loss curve; more would not be visible.
 MAX_POINTS = 300

@@ -45,9 +45,9 @@ class Trainings:
     """Registry of training runs, one per browser tab; thread-safe.
 
     Args:
-        max_active: the maximum number of training runs that run at once.
+        max_active: the maximum number of simultaneous training runs.
         limit: the number of training runs above which idle ones are dropped, the least recently viewed one first.
-        patience: the seconds without a request after which a training run counts as abandoned.
+        patience: the number of seconds without a request after which a training run counts as abandoned.
         clock: returns the time in seconds.
     """
 

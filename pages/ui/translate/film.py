@@ -40,7 +40,7 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
     params = FilmParams(min(session.params(FilmParams).frame, len(message["frames"])))
     request, store_frame = synced_params(KEY, params)
     opened = OpenedPage(KEY)
-    # The button is above the animation, because the frames differ in height.
+    # The button is above the animation, so that it stays in place although the frames differ in height.
     with st.container(horizontal=True, horizontal_alignment="right"):
         save_button(
             "Save the animation as one file, for offline use",

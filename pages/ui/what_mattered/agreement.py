@@ -132,15 +132,15 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
         else:
             parts.append(f"**What you may conclude:** {question.explained} does not depend on any {size} alone.")
     parts.append(
-        "**What you may not conclude:** that a bright cell in an attention map was the cause, or that a method is "
-        "right because another agrees with it. The methods answer different questions. Erasure answers only one of "
-        "them, so it is not the truth either."
+        "**What you may not conclude:** that a bright cell in an attention map caused the model's choice, or that a "
+        "method is right because another agrees with it. The methods answer different questions. Erasure answers only "
+        "one of them, so it is not the truth either."
     )
     return "\n\n".join(parts)
 
 
 def _show_deletion(reading: Reading, question: AttributionQuestion, scored: Sequence[Attribution]) -> None:
-    st.subheader("Delete the words in a method's order", anchor=False)
+    st.subheader("Delete words in the order of a method's ranking", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         methods: list[Method] = [each.method for each in scored]
         params = session.params(MatteredParams)
@@ -244,14 +244,15 @@ def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt
 def describe_faithfulness(method: Method, curves: DeletionCurves) -> str:
     """Return Markdown that states whether a method's deletion order lowers the score more than random orders do."""
     below = curves.below_random
+    others = f"the curves of {len(below)} random orders"
     if below.min() > 0:
-        verdict = f"has a lower mean than in each of {len(below)} random orders, by {below.mean():.2f} nats on average"
+        verdict = f"has a lower mean than all {others}, by {below.mean():.2f} nats on average"
     elif below.max() < 0:
-        verdict = f"has a higher mean than in each of {len(below)} random orders: the method picks the wrong words here"
+        verdict = f"has a higher mean than all {others}: the method picks the wrong words here"
     else:
-        verdict = f"does not differ clearly from {len(below)} random orders"
+        verdict = f"does not differ clearly from {others}"
     return (
-        f"In the order of **{title(method)}**, the curve {verdict}. It starts at {typeset(curves.best_first[0])}, and "
-        f"is at {typeset(curves.best_first[1])} after the first deletion and at {typeset(curves.best_first[-1])} after "
-        "the last."
+        f"The curve for the ranking of **{title(method)}** {verdict}. It starts at {typeset(curves.best_first[0])}, "
+        f"and is at {typeset(curves.best_first[1])} after the first deletion and at {typeset(curves.best_first[-1])} "
+        "after the last."
     )

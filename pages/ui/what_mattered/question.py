@@ -94,7 +94,7 @@ def question_of(
     """Return the attribution question for the page's settings.
 
     Args:
-        word: the token positions of the word to explain if the user has not chosen an existing word.
+        word: the token positions of the default word to explain, for when `params` selects no word that exists.
         languages: the model's languages.
     """
     words = not params.tokens

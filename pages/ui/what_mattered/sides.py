@@ -34,8 +34,8 @@ from transformer.running.runs.translation import DecodingRun
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.trace import Trace
 
-# Methods that get a line in the chart. They score the source and the translation on one scale. Rollout does so too, but
-# gives half of every layer to the residual connection, so its source share is the same at every step.
+# Methods that get a line in the chart. They score the source and the translation on one scale. So does rollout, but it
+# counts the residual connection as half of each layer, so its source share is the same at every step.
 METHODS_SHOWN: tuple[Method, ...] = ("frozen_gradient", "alti", "erasure")
 # Beginnings of a German translation that are wrong for most sentences.
 BEGINNINGS = ("Ich habe", "Die Musik", "Am Montag", "Das Parlament")
@@ -45,7 +45,7 @@ HALF = 0.5
 
 
 def show_sides(reading: Reading) -> None:
-    """Show the source share at every step, and controls that force a wrong beginning of the translation."""
+    """Show the source's share of the scores at every step, and controls that force a wrong start of the translation."""
     show_slow_choice(reading)
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     methods = [method for method in METHODS_SHOWN if not (later and method == "erasure")]

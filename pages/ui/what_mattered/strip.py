@@ -141,7 +141,7 @@ def strip_chart(
     ]
     layers.append(base.transform_filter("!isValid(datum.score)").mark_rect(color=MASKED))
     if len(columns) <= MAX_NUMBERS:
-        # The numbers are hidden in the browser if they do not fit, because only the browser knows the chart's width.
+        # The browser decides whether the numbers fit and hides them if not, because only it knows the chart's width.
         number_opacity = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
         layers.append(
             base.mark_text(fontSize=11, opacity=number_opacity).encode(
@@ -183,7 +183,7 @@ def sum_table(attributions: Sequence[Attribution], languages: Languages) -> pd.D
 
 
 def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """Return some columns of a table, in the given order."""
+    """Return the named columns of a table, in the order of `names`."""
     return pd.DataFrame({name: table[name] for name in names})
 
 

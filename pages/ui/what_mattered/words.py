@@ -65,7 +65,7 @@ def show_slow_choice(reading: Reading) -> None:
 
 
 def show_words(reading: Reading) -> None:
-    """Show the strip with a description, the sum of each row, and the logit's terms according to frozen gradients."""
+    """Show a chart of the scores with a description, each row's sum, and the logit's terms by frozen gradients."""
     question = pick_question(reading)
     show_slow_choice(reading)
     experiment, answers = attributions(reading, question)
@@ -88,7 +88,7 @@ def show_words(reading: Reading) -> None:
             "already written. The table below has the numbers.",
         )
     st.button(
-        "Is attention an explanation? See what you may conclude under “Do the methods agree?”.",
+        "Is attention an explanation? “Do the methods agree?” shows what you may conclude.",
         key="mattered_agree",
         type="tertiary",
         icon=":material/arrow_forward:",

@@ -277,7 +277,7 @@ def test_attribution_chart_has_a_line_between_source_and_prefix(asked, found):
 
 def test_attribution_chart_states_the_unit_and_sum_of_every_row(found):
     said = {each.method: unit_and_sum(each) for each in found}
-    assert said["weights"] == "shares; each side adds up to 1" and said["alti"] == "shares; adds up to 1.00"
+    assert said["weights"] == "shares; each language adds up to 1" and said["alti"] == "shares; adds up to 1.00"
     assert said["erasure"] == "nats; scores measured one by one"
     exact = next(each for each in found if each.method == "frozen_gradient")
     assert f", total {typeset(exact.total[0])}" in said["frozen_gradient"]
@@ -399,13 +399,13 @@ def test_conclusion_names_the_word_with_the_largest_effect_or_states_that_there_
 
 def test_caption_compares_the_deletion_curve_with_random_orders():
     curves = DeletionCurves(np.array([0.0, -4, -5]), np.array([0.0, -1, -5]), np.array([[0.0, -2, -5], [0.0, -3, -5]]))
-    assert "lower mean than in each of 2 random orders, by 0.75 nats on average" in describe_faithfulness(
+    assert "lower mean than all the curves of 2 random orders, by 0.75 nats on average" in describe_faithfulness(
         "weights", curves
     )
     worse = replace(curves, best_first=np.array([0.0, -1, -5]))
-    assert "higher mean than in each of 2" in describe_faithfulness("weights", worse)
+    assert "higher mean than all the curves of 2" in describe_faithfulness("weights", worse)
     between = replace(curves, best_first=np.array([0.0, -2.5, -5]))
-    assert "does not differ clearly from 2 random orders" in describe_faithfulness("weights", between)
+    assert "does not differ clearly from the curves of 2 random orders" in describe_faithfulness("weights", between)
     table = area_table({"weights": curves})
     assert table.iloc[0].tolist()[1:3] == [-3.25, -1.75] and table.iloc[0]["below random"] == 0.75
     assert len(curve_table({"weights": curves})) == 4 * 3

@@ -184,7 +184,7 @@ def test_caption_names_rows_in_which_an_alignment_head_differs_from_the_other_he
     )
     assert "exception" not in described(trace, "cross", head=0) + described(trace, "cross", head=3)
     said = "".join(map(str, describe_clearest_head(trace, head_metrics(trace, "cross", [0.0] * 20), is_chosen=False)))
-    assert said.startswith("This is layer 1, head 1, the alignment head that agrees best with all alignment heads")
+    assert said.startswith("This is layer 1, head 1, the alignment head that best matches the mean of all")
 
 
 def test_caption_names_rows_in_which_a_previous_word_head_attends_elsewhere():
