@@ -174,7 +174,7 @@ def grid_values(
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     """Return the row and column of the chosen cell or, by default, of the cell with the largest magnitude.
 
-    Magnitudes are rounded to two decimal places. Among tied cells, the default is the rightmost of the lowest row.
+    Magnitudes are rounded to two decimal places. Among tied cells, the default is the rightmost cell of the last row.
     """
     if params.layer >= 0:
         column = params.head if has_heads(params.site) else max(params.at, 0)

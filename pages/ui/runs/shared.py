@@ -191,7 +191,7 @@ def place_shown(ahead: int) -> AbstractContextManager[None]:
 
 
 def end_if_left() -> None:
-    """End the script run if the user left the page or used a widget. Streamlit itself checks this only in UI calls."""
+    """End the script run if the user left the page or used a widget. Streamlit checks this only in its own calls."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         context.yield_check()

@@ -45,7 +45,7 @@ CAPITALISED = words_of("""
 
 
 def unknown_characters(text: str, tokens: Sequence[Token], translation: str) -> list[str]:
-    """Return a list with a Markdown warning if characters have no token and are missing from the translation.
+    """Return a list with a Markdown warning if the translation lacks characters without a token; otherwise empty.
 
     Args:
         text: the sentence as typed.
