@@ -1,8 +1,8 @@
 """Selects a share of the long tests for each CI run: `pytest -m 'thorough or install' --share`.
 
 All long tests run every night (.ci/nightly). Half of a share's time budget goes to tests that are named after a changed
-file. Changes count since $SHARE_BASE or, if $SHARE_BASE is not set, within the last day. The other half rotates through
-all tests that fit into it, so that each of them runs once every few commits.
+file. A changed file is one that was changed since the commit $SHARE_BASE or, without it, within the last day. The other
+half rotates through all tests that fit into it, so that each of them runs once every few commits.
 """
 
 import os
@@ -15,7 +15,7 @@ from zlib import crc32
 
 import pytest
 
-# Seconds of test time in each half of a share: the tests related to the changes, and the tests whose turn it is. On two
+# Seconds of test time in each half of a share: the tests related to the changes, and the tests in rotation. On two
 # cores, each half takes one minute.
 SECONDS = 120
 # Assumed duration in seconds of a test whose pytest mark states none, keyed by path prefix.
@@ -63,7 +63,7 @@ def concerned(test: str, changed: Iterable[str]) -> bool:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Return whether two names mean the same subject, for example `decoding_steps` and `decoding`."""
+    """Return whether two names refer to the same subject, for example `decoding_steps` and `decoding`."""
     shorter, longer = sorted((one, other), key=len)
     return one == other or (len(shorter) > 4 and shorter in longer)
 
@@ -92,7 +92,7 @@ def _within(tests: Iterable[str], costs: Mapping[str, float]) -> Iterator[str]:
 
 
 def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
-    """Yield the tests whose turn it is. All tests take turns in a fixed order."""
+    """Yield the tests to run in turn `turn`. Successive turns go through all tests in a fixed order."""
     order = sorted(costs, key=lambda test: crc32(test.encode()))
     whole = sum(costs.values())
     for test, end in zip(order, accumulate(costs[test] for test in order), strict=True):
@@ -112,7 +112,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 def changed_files() -> list[str]:
-    """Return the files that differ from $SHARE_BASE or, without it, from a day ago. Uncommitted changes count."""
+    """Return the files changed since the commit $SHARE_BASE or, without it, within the last day, committed or not."""
     bases = [os.environ.get("SHARE_BASE", ""), *_git("rev-list", "-1", "--before=1 day ago", "HEAD")]
     found = next((base for base in bases if base and _git("rev-parse", "--verify", f"{base}^{{commit}}")), None)
     return _git("diff", "--name-only", found) if found else []

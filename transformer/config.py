@@ -103,15 +103,15 @@ class TransformerConfig:
         self._check_stacks()
         if self.tied_embeddings == "all" and self.source_vocabulary != self.target_vocabulary:
             raise ValueError(
-                "tied_embeddings='all' needs one joint vocabulary: source_vocabulary is "
-                f"{self.source_vocabulary}, target_vocabulary is {self.target_vocabulary}"
+                "tied_embeddings='all' needs one joint vocabulary, but source_vocabulary is "
+                f"{self.source_vocabulary} and target_vocabulary is {self.target_vocabulary}"
             )
         if self.d_model % self.heads:
             raise ValueError(f"d_model must be a multiple of heads: {self.d_model} is not a multiple of {self.heads}")
         if self.d_model % 2 and self.positions.startswith("sinusoidal"):
             raise ValueError(f"sinusoidal positions need an even d_model, not {self.d_model}")
         if self.d_head % 2 and self.positions == "rotary":
-            raise ValueError(f"rotary positions need heads of an even width, not {self.d_head}")
+            raise ValueError(f"rotary positions need an even head width, not {self.d_head}")
 
     @property
     def d_head(self) -> int:

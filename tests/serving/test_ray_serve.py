@@ -173,7 +173,7 @@ def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
 
 
 def answers_many_long_requests(remote: RemoteTranslator) -> None:
-    """Check that many long requests all finish, although each pauses for others and a replica has few threads."""
+    """Check that many long requests all finish, although each yields to the others and a replica has few threads."""
     beam = DecodingSettings("beam", beam_size=10)
     texts = [" ".join(sentence(8 * number + part) for part in range(8)) for number in range(16)]
     with ThreadPoolExecutor(len(texts)) as people:

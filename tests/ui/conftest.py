@@ -31,7 +31,7 @@ def components_searched_once() -> Iterator[None]:
 
 
 class PagesOfAServer(PagesManager):
-    """Receives the attribute that each AppTest resets. A reset on PagesManager would disable the app's own menu."""
+    """Replaces PagesManager in AppTest, which resets a class attribute. The reset would disable the app's own menu."""
 
 
 @pytest.fixture(scope="session", autouse=True)

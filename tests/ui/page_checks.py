@@ -83,7 +83,7 @@ def every_figure_has_a_menu(test: AppTest, own: Collection[str], text: str) -> N
 
 
 def no_text_is_an_expression(test: AppTest) -> None:
-    """Check that no user text becomes a Vega expression, and that no axis title is in UNITS."""
+    """Check that no user text becomes a Vega expression, and that no axis title is just a unit or a default title."""
     for node in test.get("vega_lite_chart"):
         for string in expressions(json.loads(node.proto.spec)):
             assert set(re.findall(r"""["']([^"']*)["']""", string)) <= WORDS, string

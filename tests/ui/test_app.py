@@ -247,7 +247,7 @@ def test_masked_attention_shows_no_weight_on_later_tokens():
 
 
 def paragraphs(test: AppTest) -> list[list]:
-    """Return the parts of every text that links to heads."""
+    """Return every text that links to heads, as a list of strings and links."""
     return [data["parts"] for _, data in messages(test, "parts")]
 
 

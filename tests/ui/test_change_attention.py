@@ -139,7 +139,7 @@ def test_erased_words_are_either_hidden_or_removed_from_the_text(shipped):
 def test_user_can_choose_the_decoding_step_and_download_the_results():
     test = opened(PAGE, text=EXAMPLES[0], edit_step="9", edit_edits=str(FIRST))
     assert healthy(test) and "At step 9, the next word stays **es**" in plain(test)
-    # Earlier words stay, even a word that the edited model would not choose.
+    # Words before the chosen step do not change, even a word that the edited model would not choose.
     assert "nicht, weil es zu müde war. *(the same translation)*" in plain(test)
     assert "prefix=[" in next(each.value for each in expand(test).code)
     saved = {each.proto.label for each in test.get("download_button")}

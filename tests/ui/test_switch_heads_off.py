@@ -96,7 +96,7 @@ def test_resampling_replaces_a_head_with_its_output_for_other_sentences(shipped)
 
 
 def measured_worst(numbers):
-    """Return the kind, layer and index of the head whose removal costs most; layers and indices count from 0."""
+    """Return the kind, 0-based layer and 0-based index of the head whose removal lowers the log-probability most."""
     row = numbers.loc[numbers["measured"].idxmin()]
     (kind,) = (kind for kind, title in TITLES.items() if title == row["kind"])
     return kind, int(row["layer"]) - 1, int(row["head"]) - 1
@@ -128,7 +128,7 @@ def test_importance_of_every_head_is_measured_on_demand(shipped):
 @pytest.mark.thorough
 def test_heads_are_removed_one_after_another_on_demand_and_the_scores_are_charted(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
-    # There is one chart each for this sentence, BLEU and chrF.
+    # The charts show this sentence's log-probability, and BLEU and chrF over many sentences.
     assert healthy(test) and figures(test) == (0, 3)
     numbers = table(test, "last removed", "log-probability")
     assert len(numbers) == 5 * 145

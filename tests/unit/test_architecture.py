@@ -8,7 +8,7 @@ from pages.ui.params.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-# Folders of single pages need no row, because the page registry describes them.
+# Folders of single pages need no row in architecture.md, because the page registry describes them.
 PACKAGES = {
     f"{folder.relative_to(ROOT).as_posix()}/"
     for place in (ROOT / "transformer", ROOT / "pages" / "ui")

@@ -1,4 +1,4 @@
-"""Tests that an unwritable file is reported by name, in one line, and is never left half written."""
+"""Tests that a failed write is reported in one line that names the file, and never leaves a half-written file."""
 
 import logging
 

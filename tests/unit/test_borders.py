@@ -226,8 +226,8 @@ def test_only_the_modules_for_the_model_server_and_the_cluster_import_ray():
         assert path.stem == "serve" or "transformer.serving.server" not in set(imported(path)), path
 
 
-# The Lessons page shows figures of all pages. The choice of a subject on the Language model page uses modules of two
-# other pages.
+# The Lessons page shows figures of all pages. The select box for the model, in pages/ui/language_model, uses
+# modules of two other pages.
 ABOVE_OTHER_PAGES = {"language_model", "lessons"}
 # Layers from the bottom up: packages and single files of the library, then of pages/ui. A module imports only from
 # lower layers and its own package. A `__main__` counts as one of the commands, whatever its package.
@@ -298,7 +298,7 @@ def test_only_three_modules_import_the_lecture_parameters():
 
 
 def test_top_level_library_modules_contain_only_configuration_and_errors():
-    """A new contributor should first see configuration, generation settings and errors. All else is in a package."""
+    """A new contributor should first see configuration, generation settings and errors, so the rest is in packages."""
     loose = {path.stem for path in (ROOT / "transformer").glob("*.py")}
     assert loose == {"__init__", "__main__", "config", "errors", "generation"}
     assert [path.name for path in (ROOT / "pages" / "ui").glob("*.py")] == ["__init__.py"]

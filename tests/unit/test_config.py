@@ -26,7 +26,7 @@ def test_config_survives_a_json_round_trip():
 
 
 def test_config_field_added_in_a_later_version_is_written_only_if_set():
-    """A field that was added later is written only if it differs from the default, so older seals still match."""
+    """A field that was added later is written only if it differs from the default, so older checksums still match."""
     config = TransformerConfig(**SMALL, unapplied=("num_beams 6",))
     assert TransformerConfig.from_json(config.to_json()) == config
     assert "unapplied" not in TransformerConfig(**SMALL).to_json()
@@ -59,7 +59,7 @@ def test_head_width_is_the_model_width_divided_by_the_number_of_heads():
         ({"stride": 0}, "stride must be a whole number of at least 1"),
         ({"block": 1.5}, "block must be a whole number of at least 1"),
         ({"output_bias": 1}, "output_bias must be true or false, not 1"),
-        ({"tied_embeddings": "all", "target_vocabulary": 12}, "source_vocabulary is 11, target_vocabulary is 12"),
+        ({"tied_embeddings": "all", "target_vocabulary": 12}, "source_vocabulary is 11 and target_vocabulary is 12"),
     ],
 )
 def test_invalid_or_contradictory_values_are_reported(change, message):

@@ -57,7 +57,7 @@ def test_html_document_shows_the_app_title_before_the_script_runs(path):
 
 
 def test_installed_streamlit_document_contains_each_replaced_marker_once():
-    """The app replaces these markers in the document."""
+    """The app replaces each marker in Streamlit's index.html, so each must occur exactly once."""
     with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
         original = file.read()
     for mark in ("<head>", "<title>Streamlit</title>", 'href="./favicon.png"', "<body>"):

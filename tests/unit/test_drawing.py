@@ -1,4 +1,4 @@
-"""Tests of attention shown outside the app: with a single call, in a single offline file, and with BertViz's calls."""
+"""Tests of attention shown outside the app: by one call, in one offline file, and by functions named as in BertViz."""
 
 import base64
 import json

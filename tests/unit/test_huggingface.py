@@ -1,4 +1,4 @@
-"""Tests of attention from small random models of Hugging Face's model families, each with its tokenizer type."""
+"""Tests of attention from small random Hugging Face models, each with a tokenizer of its family's type."""
 
 import numpy as np
 import pytest

@@ -411,7 +411,7 @@ def test_resampled_head_outputs_come_from_the_drawn_sentence(translator):
     with torch.inference_mode():
         other = head_outputs(translator._model, pair)["decoder"][1, 2].numpy()
     plain = translator.trace(TEXT, TARGET, details=True).detail("decoder", "outputs")[1, 2]
-    # The head's own layer reads the same residual stream as before.
+    # The changed output does not alter the residual stream that the head's own layer reads.
     found = translator.trace(TEXT, TARGET, details=True, interventions=changed)
     layer = Interventions({("decoder", 1, 2): gate}, "zero")
     same_stream = translator.trace(TEXT, TARGET, details=True, interventions=layer)

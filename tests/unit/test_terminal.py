@@ -104,7 +104,7 @@ def test_ctrl_c_is_reported_in_one_line_while_several_processes_load(tmp_path):
     while len(app.children()) < 2:
         assert process.poll() is None
         time.sleep(0.05)
-    # Send the signal to all of these processes, as a terminal does.
+    # Send the signal to the whole process group, as a terminal does.
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 1 and errors.startswith("stopped; results are saved only") and errors.count("\n") == 1

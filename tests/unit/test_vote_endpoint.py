@@ -1,4 +1,4 @@
-"""Tests of votes, through the requests that phones and the lecturer's browser send to the proxy."""
+"""Tests of voting through the requests that phones and the lecturer's browser send to the proxy."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ QUESTION = {"act": "open", "question": "What comes <b>next</b>?", "choices": ["H
 
 @dataclass
 class Hall:
-    """A proxy without an app, its vote endpoint, and the paths printed in the terminal."""
+    """A proxy with a vote endpoint but without an app, and the paths printed in the terminal."""
 
     port: int
     told: list[str] = field(default_factory=list)

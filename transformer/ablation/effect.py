@@ -92,7 +92,7 @@ class EffectRun(Run[Effect]):
 
     @property
     def long(self) -> bool:
-        # Only "resample" mode takes long, because each draw runs the whole model again.
+        # Only "resample" mode takes a long time, because each draw runs the whole model again.
         return self.interventions.mode == "resample"
 
     def compute(self, runs: Translator) -> Effect:

@@ -63,7 +63,7 @@ class PatchingQuestion:
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Logit differences between a question's two next tokens, first minus second, nats.
+    """Logit differences, in nats, between a question's two candidates for the next token, first minus second.
 
     Attributes:
         run: difference in the model run to be patched, before patching.

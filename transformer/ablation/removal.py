@@ -26,7 +26,7 @@ class RemovalCurve:
     Attributes:
         order: the N heads in removal order.
         mode: how a head's output is replaced.
-        log_probs: log-probability of the translation without the first k heads, nats, for k from 0 to N: [N + 1].
+        log_probs: log-probability, in nats, of the translation without the first k heads, for k from 0 to N: [N + 1].
     """
 
     order: tuple[Head, ...]

@@ -28,9 +28,9 @@ class Line:
 
     Attributes:
         name: name of the quantity.
-        of: what each number belongs to: one source token ("source"), one dimension ("dimensions"), and so on.
+        of: items that the numbers belong to, such as source tokens ("source") or dimensions ("dimensions").
         numbers: the numbers, [N].
-        at: vocabulary id that each number belongs to, int [N]; None unless `of` is "vocabulary".
+        at: vocabulary id of each number, int [N]; None unless `of` is "vocabulary".
         allowed: whether the mask allows each token, bool [N]; None if there is no mask.
         token: position of the source token that the whole row belongs to; -1 if none.
     """

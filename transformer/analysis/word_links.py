@@ -12,7 +12,7 @@ from transformer.analysis.words import Group, groups_of, has_word, merge_mask, m
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Names of heads that attend to a fixed offset, regardless of the token at that offset.
+# Names of heads that attend to a fixed relative position, whatever token is there.
 POSITIONAL = frozenset({"previous token", "same token", "next token"})
 
 
@@ -49,8 +49,8 @@ class WordLink:
         kind: attention kind.
         row, column: attending word and attended word, as 0-based indices in their sentences.
         layer, head: 0-based layer and head.
-        weight: attention from one word to the other, 0 to 1: summed over the column's keys, averaged over the row's
-            queries.
+        weight: attention from one word to the other, 0 to 1, summed over the column's keys and averaged over the
+            row's queries.
         excess: `weight` minus the weight that is usual for this head, as explained in `word_links`.
     """
 
@@ -195,15 +195,15 @@ def _with_symbols(groups: Sequence[Group], count: int) -> list[Group]:
 def _usual_weight(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
     """Return each head's usual weight for every cell.
 
-    A cell's usual weight is the mean weight of all other rows in the cell's column or at its distance, whichever is
-    larger.
+    A cell's usual weight is the larger of two means over all other rows: the mean weight in the cell's column, and the
+    mean weight at the cell's distance.
 
     Args:
         weights: attention weights, [..., R, C].
         mask: whether each row may attend to each column, bool [R, C].
         distance: index of the column's word minus index of the row's word, int [R, C].
-        same: whether rows and columns are words of one sentence. Then the column's mean leaves out the weight of a
-            word on itself; otherwise, distances are ignored.
+        same: whether rows and columns are words of one sentence. If so, the column's mean leaves out the weight of a
+            word on itself; if not, distances are ignored.
 
     Returns:
         Usual weights, [..., R, C]; 0 where there is no other row to average over.

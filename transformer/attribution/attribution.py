@@ -71,7 +71,7 @@ METHODS: Mapping[Method, MethodEntry] = {
     "rollout": MethodEntry(
         "Rollout",
         "The attention weights of all layers are multiplied together. The residual connection counts as half of each "
-        "layer (Abnar and Zuidema 2020; for an encoder-decoder as in Ferrando et al. 2022).",
+        "layer (Abnar and Zuidema 2020; for encoder-decoders, Ferrando et al. 2022).",
         "share",
         "together",
     ),

@@ -40,7 +40,7 @@ class DeletionCurves:
 def deletion_curves(
     measure: Measure, scores: np.ndarray, columns: Sequence[int], *, draws: int = 8, seed: int = 0
 ) -> DeletionCurves:
-    """Delete columns one by one in several orders, and score the target after each deletion.
+    """Return the target's scores as columns are deleted one by one, in several orders.
 
     Args:
         measure: function that scores the target for masks of the remaining columns; called once for all curves.

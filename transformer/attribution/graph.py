@@ -106,10 +106,10 @@ class PrunedGraph:
     """The part of an attribution graph that large edges connect to the target.
 
     Attributes:
-        threshold: smallest magnitude of an edge in the pruned graph, in logits.
+        threshold: minimum magnitude of an edge in the pruned graph, in logits.
         nodes: node indices in increasing order.
         edges: edge indices, largest magnitude first.
-        biased: indices of the nodes whose edge from the biases has at least the threshold's magnitude.
+        biased: indices of the nodes whose edge from the biases is at least `threshold` in magnitude.
         kept: fraction of `AttributionGraph.flow` that the pruned graph's edges carry.
     """
 
@@ -153,7 +153,7 @@ def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float
 
 
 def prune(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
-    """Keep at most `most` nodes: those that the largest edges connect to the target."""
+    """Return the part of the graph that the largest edges connect to the target, with at most `most` nodes."""
     sizes, target = abs(graph.edges), len(graph.nodes) - 1
     into: dict[int, list[int]] = defaultdict(list)
     for edge, receiver in enumerate(graph.receivers.tolist()):
@@ -197,7 +197,7 @@ def _backward(
 
 
 class _Forward:
-    """Traces each component's contribution in a forward pass, and collects the edges into every node."""
+    """Traces each component's contribution in a forward pass, and collects every node's incoming edges."""
 
     def __init__(
         self,
@@ -263,7 +263,7 @@ class _Forward:
     def _add(
         self, stack: Stack, place: SubLayerId | None, values: np.ndarray, inflow: np.ndarray, biases: np.ndarray
     ) -> None:
-        """Append the nodes of a sub-layer, or of a stack's tokens, with values [R, T]."""
+        """Append one node per value, [R, T], of a sub-layer or, if `place` is None, of a stack's tokens."""
         kind: NodeKind = "token" if place is None else "head" if place.kind else "feed-forward"
         for head in range(len(values)):
             self.writers[stack].append(len(self.nodes))

@@ -24,7 +24,10 @@ TOLERANCE = 0.05
 
 
 def integrated_gradients(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Split each target's change in log-probability, relative to all-zero embeddings, among the tokens, in nats."""
+    """Attribute each target's log-probability to the tokens, in nats.
+
+    A target's scores add up to about its log-probability minus its log-probability with all-zero embeddings.
+    """
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
     return attribution_of_tokens("integrated_gradients", run.trace, targets, source, prefix, total)

@@ -21,7 +21,7 @@ def attribute(
         outside = [position for position in target.positions if position not in positions]
         if outside:
             raise ValueError(
-                f"the translation has {len(positions)} tokens, counted from 0, so there is no token {outside[0]}"
+                f"there is no token {outside[0]}: the translation has {len(positions)} tokens, numbered from 0"
             )
     if METHODS[method].as_trained and trace.interventions != AS_TRAINED:
         raise ValueError(f"{method} explains the model only as it was trained: make the trace without interventions")

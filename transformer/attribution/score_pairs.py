@@ -42,10 +42,11 @@ class ScorePairs:
         return float(self.scores.sum()) + self.distance
 
     def largest(self, count: int) -> tuple[list[Writer | None], list[Writer | None], np.ndarray]:
-        """Return the `count` largest terms of query and key; all others are merged into a last row and a last column.
+        """Keep the `count` largest query terms and the `count` largest key terms, and merge the others.
 
         Returns:
-            Query terms, key terms, and their scores, whose sum does not change. None stands for the merged terms.
+            Query terms, key terms, and their scores, whose sum does not change. None stands for the merged terms, which
+            are in the last row and the last column.
         """
         rows = _largest_groups(abs(self.scores).sum(axis=1), count)
         columns = _largest_groups(abs(self.scores).sum(axis=0), count)

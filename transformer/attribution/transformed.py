@@ -66,7 +66,7 @@ def linear_layer_norm(vectors: np.ndarray, gain: np.ndarray, deviation: np.ndarr
 
 
 def mixing_of(trace: Trace, weights: Weights, measure: Callable[[TransformedVectors], np.ndarray]) -> Mixing:
-    """Build mixing matrices; `measure` turns a layer's vectors into shares, [R, C], that sum to 1 in each row."""
+    """Build mixing matrices; `measure` turns a layer's vectors into its matrix, [R, C], whose rows sum to 1."""
 
     def measured(kind: Kind) -> np.ndarray:
         layers = range(len(trace.attention(kind)))

@@ -47,7 +47,7 @@ def scaled_dot_product_attention(
     notes: Notes,
     biases: np.ndarray | None = None,
 ) -> tuple[np.ndarray, AttentionSaved]:
-    """Return O = A V with A = softmax(s) and s = Q K^T / sqrt(K) + biases, if given (section 3.2.1, equation 1).
+    """Return O = A V with A = softmax(s) and s = Q K^T / sqrt(K) + biases, if given (Vaswani et al. 2017, equation 1).
 
     Args:
         query: queries Q, [..., T, K].

@@ -28,7 +28,7 @@ def embedding(
         table: embedding table E, [V, D].
         positions: positional encodings P, [N, D]; None if the model adds none.
         config: determines whether embeddings are scaled, and whether positional encodings are learned.
-        notes: receives tokens (the rows of E) and summed (x), [B, N, D] each.
+        notes: receives "tokens" (the rows of E) and "summed" (x), each [B, N, D].
 
     Returns:
         Output x, [B, N, D], and the values that the backward pass needs.
@@ -50,7 +50,7 @@ def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) ->
     Args:
         grad: gradient of the output, dx [B, N, D].
         saved: values from the forward pass.
-        notes: receives the gradients of tokens and summed.
+        notes: receives the gradients named "tokens" and "summed".
 
     Returns:
         "embedding.weight" [V, D], and "positions.table" [max_positions, D] if positional encodings are learned.

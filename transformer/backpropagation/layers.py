@@ -77,7 +77,7 @@ def layer(
 
 
 def layer_backward(grad: np.ndarray, saved: LayerSaved, notes: Notes) -> LayerGradients:
-    """Return a layer's gradients, from its last sub-layer to its first, given the gradient of its output, [B, N, D]."""
+    """Compute a layer's gradients, from the last sub-layer to the first; `grad` is the output's gradient, [B, N, D]."""
     dx, parameters, memory = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
     if saved.cross_attention is not None:
         dx, more, memory = attention_sublayer_backward("cross_attention", dx, saved.cross_attention, notes)
@@ -95,7 +95,7 @@ def attention_sublayer(
     allowed: np.ndarray | None,
     notes: Notes,
 ) -> tuple[np.ndarray, AttentionSubLayerSaved]:
-    """Apply attention with the residual connection and the layer norm, [B, T, D] to [B, T, D].
+    """Apply attention with the residual connection and the layer norm.
 
     Args:
         part: "self_attention" or "cross_attention".
@@ -107,7 +107,7 @@ def attention_sublayer(
         notes: receives the intermediate results.
 
     Returns:
-        Residual stream after the sub-layer, and the values that the backward pass needs.
+        Residual stream after the sub-layer, [B, T, D], and the values that the backward pass needs.
     """
     notes, norm = notes.of(part), select(parameters, f"{part}_residual")
     relative = relative_positions(config, x.shape[1]) if memory is None else NO_POSITIONS
@@ -149,7 +149,11 @@ def attention_sublayer_backward(
 def feed_forward_sublayer(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig, notes: Notes
 ) -> tuple[np.ndarray, FeedForwardSubLayerSaved]:
-    """Apply the feed-forward network with the residual connection and the layer norm, [B, N, D] to [B, N, D]."""
+    """Apply the feed-forward network with the residual connection and the layer norm to x, [B, N, D].
+
+    Returns:
+        Residual stream after the sub-layer, [B, N, D], and the values that the backward pass needs.
+    """
     notes, norm = notes.of("feed_forward"), select(parameters, "feed_forward_residual")
     network_input, read_saved = read(x, norm, config.norm, notes)
     y, network_saved = feed_forward(network_input, select(parameters, "feed_forward"), config.activation, notes)

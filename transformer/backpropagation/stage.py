@@ -121,7 +121,7 @@ class StageBuilder:
         shape, gradient = computed.values[name].shape, view(computed.gradients[name])
 
         def place(row: int, column: int) -> tuple[int, ...]:
-            # A view of the numbers 0, 1, 2, ... contains the flat index of each value that the view selects.
+            # Applied to the numbers 0, 1, 2, ..., `view` returns the flat indices of the values that it selects.
             number = view(np.arange(computed.values[name].size).reshape(shape))[row, column]
             return tuple(int(each) for each in np.unravel_index(number, shape))
 
@@ -142,7 +142,7 @@ class StageBuilder:
         )
 
     def table(self, key: str, title: str, formula: str, letters: str, name: str, terms_of: Formula) -> GradientStage:
-        """Make a stage for a parameter with one row per vocabulary token, showing only the rows in `gradients.rows`."""
+        """Make a stage for a parameter with one row per vocabulary token. Show only the rows in `gradients.rows`."""
         computed, tokens = self.gradients, self.gradients.rows[name]
 
         vocabulary = (

@@ -210,7 +210,7 @@ def _translator(path: Path, values: dict[str, Any]) -> ModelFolder:
 
 def _language_model(path: Path, values: dict[str, Any]) -> ModelFolder:
     if "model_type" not in values and TransformerConfig.from_json(json.dumps(values)).attention != "full":
-        raise ValueError("its attention is not full attention, and the page “Language model” shows only full attention")
+        raise ValueError("the page “Language model” shows only full attention, and this model's attention is not full")
     return ModelFolder(path.name, path)
 
 

@@ -122,9 +122,7 @@ def _vocabulary(folder: HuggingFaceFolder, settings: dict[str, Any], rows: int) 
         ValueError: the tokenizer is unsupported or damaged.
     """
     if not any(folder.has(name) for name in (ONE_FILE, IDS, MERGES)):
-        raise ValueError(
-            f"it needs a tokenizer, either {ONE_FILE} or {IDS} and {MERGES}; save the tokenizer in the same folder"
-        )
+        raise ValueError(f"no tokenizer was found; save {ONE_FILE}, or {IDS} and {MERGES}, in the model's folder")
     needed = (ONE_FILE,) if folder.has(ONE_FILE) else (IDS, MERGES)
     beside = (TOKENIZER, ADDED)
     files = {name: folder.read(name) for name in (*needed, *(name for name in beside if folder.has(name)))}

@@ -35,7 +35,7 @@ CONVERSION_ADVICE = f"load the model with a current version of transformers and 
 
 
 class HuggingFaceFolder:
-    """A Hugging Face model folder, whose symbolic links may only point into the folder or the Hub's cache.
+    """A Hugging Face model folder, whose symbolic links may point only into the folder or the Hub's cache.
 
     Args:
         path: path to the folder.
@@ -46,7 +46,7 @@ class HuggingFaceFolder:
 
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
-            raise CheckpointError(f"There is no folder {path}.")
+            raise CheckpointError(f"{path} is not a folder: check the path.")
         self.path = path
         real = path.resolve()
         self._roots = [real]
@@ -103,7 +103,7 @@ class HuggingFaceFolder:
             pickled = name.endswith(Path(PICKLE).suffix)
             if pickled and not allow_pickle:
                 raise CheckpointError(
-                    f"The weights in {self.path} are only available as a pickle ({name}), which may contain code: "
+                    f"The weights in {self.path} are available only as a pickle ({name}), which may contain code: "
                     f"{otherwise}."
                 )
             for key, tensor in (self._pickle(name) if pickled else self._safetensors(name)).items():

@@ -31,7 +31,7 @@ def describe_heads(statistics: Statistics) -> str:
 
 
 def describe_gallery(gallery: Gallery, languages: Languages) -> str:
-    """List the exhibits in a gallery, one per line."""
+    """Return the number of sentences and then a gallery's exhibits, one per line."""
     return "\n".join(
         [
             f"{gallery.sentences} sentences",

@@ -58,8 +58,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="files in the format of --data; for comparison, predict the texts from counts of tokens and token pairs "
-        "in these files, excluding texts that are also in --data",
+        help="files in the format of --data; for comparison, also predict the texts of --data from counts of tokens "
+        "and token pairs in these files; texts that are also in --data are not counted",
     )
 
     command = commands.add_parser(

@@ -238,7 +238,8 @@ def removal(options: argparse.Namespace) -> None:
     except (OSError, ValueError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or error
         raise ValueError(
-            f"cannot read head importance from {options.importance} ({reason}): write it with `importance --output`"
+            f"cannot read head importance from {options.importance} ({reason}): create the file with "
+            "`importance --output`"
         ) from error
     translator = model_of(options)
     if statistics.model != translator.version:

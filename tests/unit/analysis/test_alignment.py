@@ -52,7 +52,7 @@ def test_copying_model_aligns_tokens_at_the_predicting_step(copying_translator):
     count = len(trace.target_tokens) - 1
     predicted, read = (hard_alignment(alignment_rows(trace, shift=shift), special)[0, 0] for shift in (False, True))
     assert predicted.tolist() == consensus(trace).tolist() == list(range(count))
-    # The row that reads a token aligns it one position too far. The end symbol aligns with nothing.
+    # The row that reads a token aligns it one position too far. The last row is left out: it predicts the end symbol.
     assert read[:-1].tolist() == list(range(1, count))
     gold = {(at, at) for at in range(count)}
     assert alignment_error_rate(links(predicted), gold) == 0.0 < alignment_error_rate(links(read), gold)

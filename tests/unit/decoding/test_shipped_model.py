@@ -65,7 +65,7 @@ def search(shipped, decode):
 
 
 def translations(steps):
-    """Return the tokens of each sentence, including the end symbol."""
+    """Return the tokens of each translation, including the end symbol."""
     return [
         tuple(token for token in row if token != PAD)
         for row in torch.stack([step.predicted for step in steps], dim=1).tolist()

@@ -241,7 +241,7 @@ def without_symbols(folder):
 
 
 UNREADABLE = {
-    "no tokenizer": (without_tokenizer, "it needs a tokenizer, either tokenizer.json or vocab.json"),
+    "no tokenizer": (without_tokenizer, "no tokenizer was found; save tokenizer.json, or vocab.json"),
     "a damaged tokenizer": (
         lambda folder: (folder / "tokenizer.json").write_text("{"),
         "tokenizer.json is not a JSON file",
@@ -265,7 +265,7 @@ UNREADABLE = {
         "tokenizer.json has an invalid added token (id None)",
     ),
     "no symbol": (without_symbols, "the start symbol is unknown"),
-    "a pickle": (pickled, "only available as a pickle (pytorch_model.bin), which may contain code: load"),
+    "a pickle": (pickled, "available only as a pickle (pytorch_model.bin), which may contain code: load"),
     "weight files of other names": (index_of({"a": "../x.safetensors"}), "does not name the weight files"),
     "weight files that are no names": (index_of({"a": ["x"], "b": 3}), "does not name the weight files"),
     "a weight file that is missing": (

@@ -173,7 +173,7 @@ def test_claims_measure_any_finite_learning_curve_or_raise_a_lesson_error(small_
 
 
 def test_lesson_claims_accept_a_translation_whose_probability_underflows_to_zero(small_config, tokenizer):
-    """Computing the ratio of two such probabilities used to divide by 0."""
+    """In the past, the probability with the mask was divided by the probability without it, which is 0 here."""
     evidence = made(small_config, tokenizer, scale=9)
     values = measure_claim("future_disturbs", {}, evidence).values
     before, after = (evidence.trace(interventions=each).log_probs.sum(dtype=float) for each in (AS_TRAINED, NO_MASK))

@@ -52,5 +52,5 @@ def test_rotary_positions_match_complex_rotation(start):
     phase = torch.exp(1j * torch.arange(start, start + 4)[:, None] * theta)
     expected = torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (2, 2))) * phase).flatten(-2)
     torch.testing.assert_close(rotated, expected, atol=1e-5, rtol=1e-5)
-    with pytest.raises(ValueError, match="even width, not 1"):
+    with pytest.raises(ValueError, match="even head width, not 1"):
         config("rotary", heads=8)

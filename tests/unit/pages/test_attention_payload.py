@@ -68,7 +68,7 @@ def test_rows_with_most_weight_on_the_end_symbol_keep_four_decimal_places(trace,
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("special", [False, True])
 def test_browser_merges_and_hides_tokens_like_the_python_view(trace, kind, words, special):
-    """Sums and averages weights as the browser does."""
+    """Computes the browser's sums and averages of weights in NumPy, and compares them with the Python view."""
     header, _ = unpacked(payload(trace, kind, {}))
     arrangement = header["arrangements"][("words" if words else "tokens") + ("" if special else "-hidden")]
     view = view_of(trace, kind, words=words, special=special)

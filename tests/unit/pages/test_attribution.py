@@ -84,7 +84,7 @@ def trace(shipped):
 
 @pytest.fixture(scope="module")
 def asked(shipped, trace):
-    """Return the question of why the model predicted "es", the ninth token."""
+    """Return the question that asks why the model predicted "es", the ninth token."""
     return question_of(trace, shipped.tokenizer, MatteredParams(explained="9"), (0,), LANGUAGES)
 
 
@@ -130,7 +130,7 @@ def test_predicted_word_is_explained_by_source_words_and_earlier_target_words(tr
 
 @pytest.fixture(scope="module")
 def books(shipped):
-    """A trace in which both sides contain repeated words."""
+    """A trace whose sentence and translation both contain repeated words."""
     return shipped.trace("The old man gave the book to the girl.", "Der alte Mann gab dem Kind das Buch und dem Kind.")
 
 

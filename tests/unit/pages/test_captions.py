@@ -94,7 +94,8 @@ def test_caption_names_no_most_focused_head_if_confidence_was_not_measured():
 def traces(draw):
     """Draw an attention kind and a trace with up to three heads.
 
-    A head attends to a fixed offset, one column, a random column per row, all columns equally, or a mixture of two.
+    A head attends at a fixed offset, to one column, to a random column per row, or to all columns equally. A head can
+    also mix two of these patterns.
     """
     kind = draw(st.sampled_from(KINDS))
     words = st.lists(st.sampled_from(["a", "b", "c|d", "e|f|g", "."]), min_size=1, max_size=6)

@@ -104,7 +104,7 @@ def test_scatter_plot_labels_do_not_overlap():
 
 
 def test_scatter_plot_points_are_outlined_in_both_themes():
-    """The first layers have colours as dark as the dark theme, and the last layers as bright as the light theme."""
+    """Otherwise, the first layers' dark points would vanish in the dark theme, the last layers' in the light theme."""
     spec = head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
     points = spec["layer"][0]
     assert (points["mark"]["type"], points["mark"]["stroke"]) == ("circle", "currentColor")

@@ -58,7 +58,7 @@ def test_technical_terms_in_a_title_are_explained():
 
 
 def test_every_term_that_a_page_explains_is_in_the_glossary():
-    """Otherwise, a page with an unknown term would fail only when the part with the term is shown."""
+    """A term that is missing from the glossary raises an error only when its part of the page is shown."""
     asked = set()
     for path in (ROOT / "pages").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -101,7 +101,7 @@ def asked(text: str) -> list[Run[Any]]:
 
 
 def test_model_runs_of_several_users_never_overlap(model, watch, monkeypatch):
-    # On a busy machine, a run might otherwise take so long that it yields.
+    # Otherwise, a run on a busy machine might exceed its time slice and let other runs go first.
     monkeypatch.setattr(turns, "TIME_SLICE", PATIENCE)
     texts = ["A dog.", "The old man reads a book."]
     with ThreadPoolExecutor(max_workers=8) as people:

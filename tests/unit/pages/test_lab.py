@@ -53,7 +53,7 @@ def test_two_training_runs_are_active_at_once_and_a_third_waits():
     for training in (each[2], each[0], each[3]):
         trainings.start(training)
     assert [trainings.is_active(training) for training in each] == [True, False, True, False]
-    # A paused training gives up its place, and joins the end of the queue when it is resumed.
+    # A paused run makes room for the next one, and joins the end of the queue when it is resumed.
     each[2].running = False
     assert trainings.is_active(each[3])
     trainings.start(each[2])

@@ -14,7 +14,7 @@ DREAM = Slide.of("cross_attention", {"text": "I have a dream.", "layer": "5", "h
 ORDER = Slide.of("positional_encoding", {"text": "Grün & Söhne = 100 % “wahr”?", "positions_part": "matrix"})
 LESSON = Slide.of("lessons", {"text": "I have a dream.", "lesson_id": "one_row", "lesson_step": "2"})
 THREE = Slides((DREAM, ORDER, LESSON))
-# URLs that lead out of the app or to no page, or that are malformed.
+# URLs that leave the app, match none of its pages, or are malformed.
 LEADING_ASTRAY = [
     "javascript:alert(1)",
     "javascript:alert(1)?text=x",

@@ -21,8 +21,8 @@ def test_adding_a_header_field_keeps_the_rest_of_a_message():
 
 
 def test_message_format_has_the_documented_bytes():
-    """The header is a four-byte little-endian length and JSON. The numbers follow, first their low bytes and then their
-    high bytes, compressed by zlib.
+    """A message starts with the header's length, in four bytes (little-endian), and the header as JSON. The numbers
+    follow, compressed by zlib: first all low bytes, then all high bytes.
     """
     assert frame({"a": 1}, b"xyz") == b'\x08\x00\x00\x00{"a": 1}xyz'
     assert zlib.decompress(unframe(pack({}, np.array([0x0102, 0x0304], dtype=np.uint16)))[1]) == b"\x02\x04\x01\x03"

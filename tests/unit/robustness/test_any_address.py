@@ -1,4 +1,4 @@
-"""Tests that any URL and any browser message gives valid values or the defaults."""
+"""Tests that any URL and any browser message is parsed into valid values or the defaults."""
 
 from dataclasses import fields
 

@@ -230,7 +230,7 @@ def test_invalid_learning_curve_is_reported_when_the_model_is_loaded(whole, tmp_
     ids=str,
 )
 def test_config_with_huge_sizes_is_rejected_without_allocating_them(whole, tmp_path, changes):
-    """The first of these sizes once blocked loading, and the others exhausted the memory."""
+    """The first of the tested sizes once made loading hang, and the others exhausted the memory."""
     folder = shutil.copytree(whole.folders["translator"], tmp_path / "model")
     for field, value in changes.items():
         set_field(folder / "config.json", field, value)

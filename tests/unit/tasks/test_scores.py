@@ -10,7 +10,7 @@ from transformer.tasks.scores import head_scores
 
 
 def one_hot(rows, width):
-    """Return attention [1, 1, 1, rows, width] in which row i has all its weight on column rows[i]."""
+    """Return attention [1, 1, 1, len(rows), width] in which row i has all its weight on column rows[i]."""
     return np.eye(width)[np.array(rows)][None, None, None]
 
 

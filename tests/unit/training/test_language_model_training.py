@@ -128,7 +128,9 @@ def test_data_that_cannot_be_prepared_is_reported(prepared, tmp_path, changes, m
 
 
 def test_held_out_texts_are_excluded_from_training(prepared, tmp_path):
-    """A text is held out even if its case or punctuation differs. A text with several translations counts once."""
+    """A text is excluded even if it differs from a held-out text in case or punctuation. A text with several
+    translations is used once.
+    """
     data = tmp_path / "data.tsv"
     data.write_text("the Dog!\ta\nred cat\tb\nred cat\tc\nblue\td\n", encoding="utf-8")
     validation = tmp_path / "held-out.tsv"

@@ -27,7 +27,7 @@ assert not [name for thread in Path("/proc/self/task").glob("*/comm") if "gloo" 
 
 @contextmanager
 def two_processes(code: str, folder: Path) -> Iterator[Process]:
-    """Join a group of two processes as the first one; at the end, check that the second one succeeded.
+    """Start a second process, and yield this one as the first of the two; at the end, check that the second succeeded.
 
     Args:
         code: Python code of the second process, which may use `process`, `sys` and `Path`.

@@ -100,8 +100,8 @@ class Gallery(Record):
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences read.
-        exhibits: one head per task, in the order of `TASKS`. Tasks for other languages and tasks without links are left
-            out.
+        exhibits: one head per task, in the order of `TASKS`. Tasks without links and tasks for languages that the model
+            does not use are left out.
     """
 
     model: str
@@ -226,7 +226,7 @@ def _covered_by_rule(measurement: _TaskMeasurement, rule: HeadTask) -> list[bool
 
 
 def _build_example(kind: Kind, measurement: _TaskMeasurement, layer: int, head: int) -> Example:
-    """Build an example from a sentence: the task's strongest link and the map row of this link.
+    """Build an example from a measured sentence: its strongest link for the task, and the map row with this link.
 
     Encoder examples show words. Decoder examples show tokens: each step reads one token and predicts another, and
     merging tokens into words would hide this.

@@ -57,7 +57,7 @@ def row_entropy(weights: np.ndarray) -> np.ndarray:
 
 
 def offset_share(weights: np.ndarray, mask: np.ndarray, offset: int) -> float:
-    """Return the mean weight at column = row + offset, over the rows that may attend there; 0 if there are none."""
+    """Return the mean weight of the unmasked cells at column = row + offset; 0 if there are none."""
     places = [
         (row, row + offset)
         for row in range(weights.shape[0])

@@ -6,13 +6,13 @@ from transformer.analysis.heads.pattern import row_entropy
 
 
 def jensen_shannon(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the Jensen-Shannon divergence between two arrays of distributions, [..., K] to [...]: nats, 0 to ln 2."""
+    """Return the Jensen-Shannon divergences, [...] in nats (0 to ln 2), of two arrays of distributions, [..., K]."""
     divergence = row_entropy((first + second) / 2) - (row_entropy(first) + row_entropy(second)) / 2
     return np.maximum(divergence, 0.0)
 
 
 def head_distances(weights: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-    """Measure how differently each pair of heads attends, within one model or between two: nats, 0 to ln 2.
+    """Measure how differently each pair of heads attends, within one model or between two, in nats (0 to ln 2).
 
     The distance is the Jensen-Shannon divergence averaged over rows. Clark et al. 2019 ("What Does BERT Look At?",
     section 6) sum over rows instead. The mean makes sentences of different lengths comparable, and changes only the

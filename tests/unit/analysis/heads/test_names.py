@@ -16,7 +16,7 @@ def names(trace, kind):
 
 
 def positional(offset, hits, strength):
-    """Return a map whose first `hits` eligible queries put `strength` of their attention on the token at an offset."""
+    """Return a map in which `hits` queries put `strength` of their attention on the token `offset` positions away."""
     weights = np.zeros((QUERIES, QUERIES))
     # Rows whose target is neither the first token nor the end symbol.
     asked = [row for row in range(QUERIES) if 0 < row + offset < QUERIES - 1]
