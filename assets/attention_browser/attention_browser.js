@@ -33,9 +33,9 @@ import { lightGrid, linksOfWord, wordLinks } from "./word_links.js";
 /** @import { WordLinks } from "./word_links.js" */
 
 export class AttentionBrowser extends PaintedComponent {
-  /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} the bytes as they arrived */
+  /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} the server's last message, still packed */
   bytes;
-  /** @type {KindData} the unpacked bytes; undefined until the first message arrives */
+  /** @type {KindData} the unpacked message; undefined until the first message arrives */
   data;
   /** @type {Choice} */
   choice;
@@ -200,8 +200,8 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Returns the cell, row or column under the pointer in the large figure, or else the pinned one. A row or column
-   * stands for a word.
+   * Returns the cell, row or column under the pointer in the large figure; if there is none, the pinned cell, row or
+   * column. A row or column stands for a word.
    * @returns {Place}
    */
   word() {
@@ -241,12 +241,12 @@ export class AttentionBrowser extends PaintedComponent {
     if (this.links) lightGrid(surface, geometry, this.links, theme);
     markGrid(surface, geometry, this.chooses() ? choice : null, this.hoveredHead, theme);
     this.gridGeometry = geometry;
-    this.grid.setAttribute("aria-label", `${header.title}: all ${header.layers} layers by ${header.heads} heads. `
-      + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another.`);
+    this.grid.setAttribute("aria-label", `${header.title}: a grid of ${header.layers} layers by ${header.heads} heads. `
+      + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another head.`);
   }
 
-  // Returns whether the screen is so narrow that the grid is above the large figure. The grid is then flat, which
-  // leaves room for the figure.
+  // Returns whether the screen is so narrow that the grid is above the large figure. The small maps
+  // are then as low as allowed, which leaves room for the figure.
   stacked() {
     return !this.data.header.glance && this.figure.offsetLeft === this.overview.offsetLeft;
   }

@@ -63,7 +63,7 @@ export class ChangedAttention extends AttentionBrowser {
   }
 
   /**
-   * Returns false, because the HTML file with all kinds of attention contains only one run.
+   * Returns false, because this component shows two runs, but the HTML file with all kinds of attention contains one.
    * @override
    */
   exportsAll() {

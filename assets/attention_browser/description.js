@@ -1,5 +1,5 @@
-// The text beside the figures of an attention browser. It describes the cell, row or column under the pointer, or else
-// the pinned one. It lists all heads by their weight in the pinned cell, largest first.
+// The text beside the figures of an attention browser. It describes the cell, row or column under the pointer; if there
+// is none, the pinned cell, row or column. It lists all heads by their weight in the pinned cell, largest first.
 
 import { keepingFocus } from "../shared/controls.js";
 import { quote } from "../shared/direction.js";
@@ -53,7 +53,7 @@ export class Description {
     const word = browser.word();
     const [best = null] = links ? namedLinks(links) : at ? rankedHeads(data, choice, at) : ranked;
     this.note.textContent = [...notesOf(choice, selected),
-      ...(links ? [sentenceOfLinks(browser.arranged(), word, links)] : best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} ${arranged.signed ? "changed" : "looks"} there most: ${best.weight}.`] : []),
+      ...(links ? [sentenceOfLinks(browser.arranged(), word, links)] : best ? [`The weight of this cell ${arranged.signed ? "changed most" : "is largest"} in layer ${best.layer + 1}, head ${best.head + 1}: ${best.weight}.`] : []),
     ].join(" ");
     if (data.header.glance) this.describeLitHeads();
     this.legend.textContent = legendOf(data.header);
@@ -85,8 +85,8 @@ export class Description {
   }
 
   /**
-   * Describes the cell, row or column under the pointer or pinned. In a lesson, a pinned cell is not described until
-   * the user has answered the question about it.
+   * Describes the cell, row or column that is pinned or under the pointer. In a lesson, a pinned cell is not described
+   * until the user has answered the question about it.
    * @param {Arranged} arranged
    * @param {Place | null} at
    * @param {Pinned} selected

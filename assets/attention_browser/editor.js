@@ -1,4 +1,4 @@
-// The attention browser in which the user edits rows: with clicks, by dragging, in a panel, or with keys.
+// The attention browser in which the user edits rows by clicking, by dragging, in a panel, or with keys.
 
 import { CHOSEN_COLOUR } from "../shared/colours.js";
 import { mount } from "../shared/mount.js";
@@ -21,7 +21,7 @@ const UNDO = "undo";
 const EDITING_HINTS = {
   mouse: "Hover over a cell to read it.",
   touch: "Tap a cell to make its row look only there.",
-  keys: "In the large figure, press arrow keys to read a cell and Enter to make its row look only at it.",
+  keys: "In the large figure, press arrow keys to read a cell, and Enter to make its row look only there.",
 };
 // In pixels: how far the pointer may move during a click, and the drag distance that changes a weight from 0 to 100%.
 const CLICK_TOLERANCE = 5;
@@ -71,7 +71,7 @@ export class AttentionEditor extends ChangedAttention {
       const made = received.findLast((edit) => !before.has(editsText([edit])));
       if (made) this.panel.follow(made);
       this.edits = received;
-      // An answer, for example to an earlier click, may arrive during a drag. It does not replace the dragged weight.
+      // A response to an earlier click may arrive during a drag. It must not replace the dragged weight.
       if (!this.drag?.moved) this.pending = null;
       if (this.undoing) this.undo();
     }

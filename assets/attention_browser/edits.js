@@ -1,5 +1,5 @@
-// Edits to attention. An edit sets where a row looks in one head, in one layer or in the whole model. The text of
-// an edit has 1-based numbers, as in the URL (pages/ui/params/change_attention.py). Examples: encoder.5.2.8~7x75,
+// Edits to attention. An edit sets where a row looks in one head, in one layer or in the whole model. As text,
+// an edit uses 1-based numbers, as in the URL (pages/ui/params/change_attention.py). Examples: encoder.5.2.8~7x75,
 // encoder.all.all.8-9~even.
 
 /** @import { Arranged } from "./arrangement.js" */

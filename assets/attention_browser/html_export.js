@@ -1,4 +1,4 @@
-// The last script of an exported HTML file. It draws the kinds of attention that the file contains.
+// The last script of an exported HTML file. It draws the attention maps that the file contains.
 
 import { fromBase64 } from "../figures/base64.js";
 import { element } from "../shared/element.js";

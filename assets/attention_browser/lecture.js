@@ -78,7 +78,7 @@ export class LectureView {
     /** @type {(words: string) => void} */
     const say = (words) => this.sentence.replaceChildren(element("b", {}, `${title} attention: `), words);
     say(header.written ? `${source} → ${header.written}` : text);
-    // If the text is too long, the source is left out. Its words are usually also above the columns.
+    // If the text is too long, it leaves out the source, whose words usually also label the columns.
     const { scrollHeight, clientHeight } = this.sentence;
     if (scrollHeight > clientHeight + 1 && (kind === "cross" || header.written)) say(header.written || target);
     const name = header.names[choice.layer * header.heads + choice.head];

@@ -15,7 +15,7 @@ export const WIDEST_PHONE = 640;
 export const CONTROLS_HEIGHT = 48;
 const PHONE_CONTROLS_HEIGHT = 70;
 const LOWEST = 200;
-// Lengths below are in units of a figure whose labels are LABEL_SIZE high; `lectureZoom` enlarges them.
+// The lengths below are for a figure whose labels are LABEL_SIZE high; `lectureZoom` enlarges them.
 const LABEL_MARGIN = 4;
 const LABEL_SPACE = LABEL_MARGIN + 8;
 const CORNER = 46;
@@ -83,7 +83,7 @@ export function lectureGeometry({ rows, columns }, room) {
   const least = sizes[sizes.length - 1];
   const column = longestLabel(columns);
   const [full, brief] = [rows, namedRows(rows, 0)].map(longestLabel);
-  // Decoder steps get their long labels only if these fit at full size within the usual limit.
+  // The long labels of decoder steps are used only if they fit, at full size, within the limit for labels beside a map.
   const called = full <= LABELS_BESIDE[0] * room.width - LABEL_SPACE ? [full, brief] : [brief];
   let best = null;
   let [fewest, most] = [Infinity, 0];

@@ -10,7 +10,7 @@ import { LEGEND_BELOW } from "./map_geometry.js";
 /** @import { MapGeometry } from "./map_geometry.js" */
 
 // Name of the colour scale of a mask, whose cells are either allowed or masked. Its legend has two boxes of BOX pixels.
-// Beside the map, they begin BOXES pixels from the figure's right edge.
+// If the legend is beside the map, the boxes begin BOXES pixels from the figure's right edge.
 const ALLOWED = "allowed";
 const [BOX, BOXES] = [14, 70];
 
@@ -35,7 +35,7 @@ export function drawLegend(surface, geometry, { arranged, choice, shades, theme,
   }
   const marks = [0, 0.25, 0.5, 0.75, 1].map((place) => (
     { place, number: typeset(fromScale(place, scaleOf(arranged, choice), arranged.largest), 2) }));
-  // Along the bar, each shade takes a whole pixel, because a saved SVG would show the background between thinner ones.
+  // Each stripe of the bar is one pixel thick, because a saved SVG would show the background between thinner stripes.
   /** @type {(place: number) => Colour} */
   const shadeAt = (place) => shades[Math.round(place * (SHADES - 1))];
   if (geometry.narrow) {

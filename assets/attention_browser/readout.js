@@ -53,18 +53,20 @@ export function cellSentence(arranged, at, invitation = "") {
   if (from && to) {
     const weight = shownWeight(arranged, row, column);
     if (weight === "masked") return `${quote(from.label)} (row ${row + 1}) cannot look at ${quote(to.label)}: masked`;
-    return `${quote(from.label)} (row ${row + 1}) looks at ${quote(to.label)} (column ${column + 1}) `
-      + (arranged.signed ? `with a weight change of ${weight} from the model as trained` : `with weight ${weight}`);
+    const [start, end] = [`${quote(from.label)} (row ${row + 1})`, `${quote(to.label)} (column ${column + 1})`];
+    return arranged.signed
+      ? `The weight from ${start} to ${end} changed by ${weight} compared with the model as trained`
+      : `${start} looks at ${end} with weight ${weight}`;
   }
   // A masked cell has no weight to report.
   /** @type {(cell: number) => number | null} */
   const seen = (cell) => (arranged.masked[cell] ? null : values[cell]);
   if (from) {
-    const looks = arranged.signed ? "changed most at" : "looks most at";
+    const looks = arranged.signed ? "has the largest weight changes at" : "looks most at";
     return `${entryName(rows, row, "row")} ${looks} ${strongestPlace(arranged, "column", (c) => seen(row * columns.length + c))}`;
   }
   if (to) {
-    const looked = arranged.signed ? "changed most for" : "is looked at most by";
+    const looked = arranged.signed ? "has the largest weight changes from" : "is looked at most by";
     return `${entryName(columns, column, "column")} ${looked} ${strongestPlace(arranged, "row", (r) => seen(r * columns.length + column))}`;
   }
   return invitation;
@@ -151,8 +153,8 @@ export function rankedHeads(data, choice, at) {
 }
 
 /**
- * Returns the caption of a saved figure: its title, the source or target sentence or both, and notes on the scale and
- * on how the numbers were processed. The caption also contains the experiment that is saved with the figure, if any.
+ * Returns the caption of a saved figure. It contains the title, the source sentence, the target sentence or both, and
+ * any experiment saved with the figure. Notes state the scale and how the numbers were processed.
  * @param {KindHeader} header
  * @param {Choice} choice
  * @param {Arranged} arranged

@@ -110,9 +110,9 @@ function usualWeight(arranged, row, column, same, shift) {
 }
 
 /**
- * Returns the totals of the unmasked weights in each column and, if rows and columns are the same text, at each
- * distance. In that case, columns do not include the weight of a row on its own word. The totals are cached, because
- * they are needed again for each word that the user points at.
+ * Returns the total of the unmasked weights in each column. If rows and columns are the same text, also returns the
+ * total at each distance from a row to a column. In that case, the column totals leave out the weight of a row on its
+ * own word. The totals are cached, because they are needed again for each word that the user points at.
  * @param {Arranged} arranged
  * @param {boolean} same whether rows and columns are the same text
  * @param {number} shift distance from a row to the column of the row's own word
@@ -146,7 +146,7 @@ function totalsOf(arranged, same, shift) {
 export const byWeight = (links) => [...links].sort((a, b) => Number(b.weight) - Number(a.weight));
 
 /**
- * Returns the links that the sentence about a word names: those that stand out most, the largest weight first.
+ * Returns the links named in the sentence about a word: those that stand out most, the largest weight first.
  * @param {WordLinks} links
  */
 export const namedLinks = ({ strongest }) => byWeight(strongest.slice(0, 3));

@@ -96,8 +96,8 @@ class DecodingSteps extends PaintedComponent {
       this.bytes = bytes;
       const translation = new Translation(await unpack(bytes));
       if (bytes !== this.bytes) return; // Newer data has arrived in the meantime.
-      // A new number means that the server sends settings to use, for example those in a link. Otherwise, the user's
-      // settings are kept.
+      // A new request number means that the server sends settings to use, for example those in a link. Otherwise, the
+      // user's settings are kept.
       if (translation.asked.number !== this.synced.number) {
         this.player.pause();
         this.synced.take(translation.asked.number, translation.asked.params);

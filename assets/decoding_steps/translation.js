@@ -87,8 +87,8 @@ export function roughProbability(logProb) {
 
 export class Translation {
   /**
-   * @param {{ header: TranslationHeader, codes: Uint16Array }} message `codes` contains the rows of each head and
-   *   then of the mean of all heads: first for masked attention, then for cross attention
+   * @param {{ header: TranslationHeader, codes: Uint16Array }} message `codes` contains masked attention, then cross
+   *   attention; each has the rows of every head, followed by those of the mean of all heads
    */
   constructor({ header, codes }) {
     this.id = header.id;

@@ -77,7 +77,7 @@ export function candidates({ take, ban, type }) {
 export function translations({ follow, readElsewhere, release, allow }) {
   const title = element("h4");
   const elsewhere = element("button", { type: "button", onclick: readElsewhere,
-    title: "Makes all other pages use this translation, for example Masked attention and Cross attention" },
+    title: "Makes all other pages, such as Masked attention and Cross attention, use this translation" },
   "Use this translation on all pages");
   const head = element("div", { class: "translations-head" }, title, elsewhere);
   const list = element("ol", { class: "translations", "aria-label": "Translations tried" });

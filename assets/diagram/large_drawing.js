@@ -88,8 +88,8 @@ function barBox(page, name, left, top, height, label) {
  * @param {string} style
  * @param {number} size of its font
  * @param {number} longest
- * @param {string} side "source" or "target" if the chosen word on that side replaces the sentence; "before" if the
- *   words before the chosen target word do
+ * @param {string} side what replaces the sentence after a choice: the chosen "source" or "target" word, or the words
+ *   "before" the chosen target word
  */
 function sentenceLine(string, left, top, style, size, longest, side = "") {
   const shown = shortened(string.replace(/\s+/g, " "), longest, size, style === "title");

@@ -47,7 +47,7 @@ export class Story {
 
   /**
    * @param {StoryMessage} story
-   * @param {Word} word that the user has chosen
+   * @param {Word} word the word that the user has chosen
    */
   show(story, word) {
     const key = JSON.stringify(story);

@@ -1,5 +1,5 @@
-// The links between words of a sentence and its translation: the text of each link, and the URL parameters of the page
-// that shows it.
+// The attention links between words of a sentence and its translation: the text of each link, and the URL parameters of
+// the page that shows the link.
 
 import { quote } from "../shared/direction.js";
 
@@ -82,7 +82,7 @@ export function before(text, words, at) {
 }
 
 /**
- * Returns the links from a word: all of them, or the `story.first` that stand out most. The largest weight comes first.
+ * Returns the links from a word, largest weight first: all, or those that stand out most (at most `story.first`).
  * @param {StoryMessage} story
  * @param {Word} word
  * @param {boolean} all

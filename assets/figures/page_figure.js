@@ -24,7 +24,7 @@ const STROKE = 2;
 /**
  * Lays out the figure in `place` at the chosen width, and passes its picture to `take`.
  * @param {HTMLElement} place
- * @param {string} name of the figure, if a component has several
+ * @param {string} name the figure's name, if a component has several figures
  * @param {SaveOptions} options
  * @param {Map<string, string>} light each colour of the dark theme and its counterpart in the light one
  * @param {(picture: Picture) => Promise<void>} take

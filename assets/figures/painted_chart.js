@@ -7,7 +7,7 @@
 export const paintedCanvas = (place) => place.querySelector("[data-testid=stVegaLiteChart] > canvas");
 
 /**
- * Runs `act` with an SVG drawing of a painted chart.
+ * Runs `act` with an SVG drawing of a chart that Vega has painted on a canvas.
  * @param {HTMLElement} painted
  * @param {(drawing: SVGSVGElement) => Promise<void>} act
  */

@@ -73,7 +73,7 @@ async function pdfOf(root, title, fonts) {
   const experiment = svg.querySelector("metadata");
   experiment?.remove();
   pdf.setProperties({ title, creator: "Attention Atlas", keywords: experiment?.textContent ?? "" });
-  // The document is on the page so that it can be measured, but outside the visible area.
+  // The SVG is attached to the web page so that it can be measured, but outside the visible area.
   const place = element("div", { style: "position: fixed; left: -99999px; top: 0" });
   document.body.append(place);
   place.append(svg);
@@ -101,7 +101,7 @@ function inEmbeddedFonts(text, letters) {
   const has = (family) => (letter) => Boolean(letters.get(family)?.[letter.codePointAt(0) ?? 0]);
   const [inText, inOther] = [has(TEXT_FONT), has(OTHER_FONT)];
   const all = [...string];
-  // The letters of right-to-left text must be joined and reordered, which only the browser does.
+  // The letters of right-to-left text must be joined and reordered, which only the browser can do.
   if (RIGHT_TO_LEFT.test(string) || !all.every((letter) => inText(letter) || inOther(letter))) {
     text.replaceWith(pictureOf(text));
     return;

@@ -23,7 +23,7 @@ const chosenOptions = { column: "", caption: true, transparent: false, light: fa
  * Returns the menu. `save` saves the figure; if that fails, it throws an error.
  * @param {(format: string, options: SaveOptions) => unknown} save
  * @param {string[]} others formats in addition to PICTURES
- * @param {(format: string) => boolean} can whether a format can be saved now
+ * @param {(format: string) => boolean} can whether the figure can be saved in a format now
  * @param {string} label of the button that opens the menu
  */
 export function saveMenu(save, others = [], can = () => true, label = "Save as") {

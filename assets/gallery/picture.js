@@ -36,7 +36,7 @@ export function galleryPicture(exhibits, width, theme, shades) {
 }
 
 /**
- * Returns a box with a word, in the colour of the head's attention to the word.
+ * Returns a box that contains a word. The box has the colour of the head's attention to the word.
  * @param {Strip["words"][number]} word
  * @param {Colour[]} shades
  * @returns {Parameters<Sheet["row"]>[0][number]}

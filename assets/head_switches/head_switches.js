@@ -39,7 +39,7 @@ class HeadSwitches extends Component {
     super(parent, element("div", { class: "switches" }));
     /** @type {(text: string, title: string, onclick: () => void) => HTMLButtonElement} */
     const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
-    this.others = button("Only this", "Switch off all other heads on this head's board", () => this.keepCurrent());
+    this.others = button("Only this", "Switch off all other heads of this kind of attention", () => this.keepCurrent());
     this.bar = element("div", { class: "bar" },
       button("All on", "Switch every head on", () => this.change([...this.off], false)),
       button("Invert", "Switch on the heads that are off, and switch off all others", () => this.invert()),

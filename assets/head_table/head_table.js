@@ -12,8 +12,8 @@ const DIGITS = 3;
 
 export class HeadTable extends Component {
   /**
-   * @type {string[][]} for each column, the measurement, and which of its parts the column shows (empty if it has no
-   *   parts); the first column names the heads
+   * @type {string[][]} for each column, the measurement, and the part of the measurement that is shown (empty if a
+   *   measurement has no parts). The first column names the heads.
    */
   columns;
   /** @type {HeadRow[]} rows whose first value is the head's number, for sorting */

@@ -66,7 +66,7 @@ class Lecture extends Component {
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);
-    // On a busy machine, early.js may run after this constructor.
+    // On a busy machine, early.js may run after this constructor. The flag tells it that this component hears the keys.
     page.clickerHeard = true;
     if (page.early) removeEventListener("keydown", page.early.hear, true);
     addEventListener("pointermove", this.onPointer);

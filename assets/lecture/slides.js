@@ -12,8 +12,8 @@ import { element } from "../shared/element.js";
  * }} LectureMessage
  */
 /**
- * An action of the lecturer; slide numbers are 1-based. `by` is 1 or -1: the direction in which a slide is moved, or
- * in which the lecturer steps to the slide.
+ * An action of the lecturer; slide numbers are 1-based. `by` is 1 or -1: the direction in which the slide is moved
+ * or the lecturer steps.
  * @typedef {{ what: string, slide?: number, by?: number, text?: string }} LectureAct
  */
 
@@ -32,7 +32,7 @@ export function slidesDialog(act) {
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
   let data = /** @type {LectureMessage | null} */ (null);
-  // The data that the list shows, and the button with which a slide was moved; this button keeps the focus.
+  // `made` is the data that the list shows. `moved` says which button moved a slide, so that it keeps the focus.
   let made = "";
   let moved = /** @type {{ slide: number, label: string } | null} */ (null);
   const add = button("Add this page", () => act({ what: "add" }));

@@ -56,7 +56,7 @@ export function onScale(value, scale, largest) {
  * Returns the weight at a position on the colour scale: the inverse of `onScale`.
  * @param {number} place
  * @param {string} scale
- * @param {number} largest weight of the head
+ * @param {number} largest the head's largest weight
  */
 export function fromScale(place, scale, largest) {
   if (scale === "square root") return place * place;

@@ -36,8 +36,8 @@ export const headKeys = ({ layer, head }, { layers, heads }, change) => ({
 });
 
 /**
- * Returns whether a component may handle a key press, which may instead be meant for a control, the browser or the open
- * list of keys.
+ * Returns whether a component may handle a key press: false if the press is meant for a control, the browser or the
+ * open list of keys.
  * @param {KeyboardEvent} event
  * @param {HTMLDialogElement} dialog
  */

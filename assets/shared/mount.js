@@ -35,7 +35,7 @@ export class Component {
   }
 }
 
-/** A component that is painted in the next animation frame after one or more changes, and when its size changes. */
+/** A component that `draw` repaints in the next animation frame, once for several calls. Resizing also repaints it. */
 export class PaintedComponent extends Component {
   /** @type {number | null} the id of the requested animation frame, if there is one */
   frame = null;

@@ -58,8 +58,8 @@ test("the map of the difference is labelled as such, and its numbers have a sign
   const arranged = arrange(data, { words: false, hide: false }, 1, 2);
   const fallen = arranged.values.findIndex((value) => value < -0.001), width = arranged.columns.length;
   assert.match(cellSentence(arranged, { row: Math.floor(fallen / width), column: fallen % width }),
-    /\) with a weight change of −0\.\d{4} from the model as trained$/);
-  assert.match(cellSentence(arranged, { row: 2 }), /changed most at /);
+    /^The weight from .*\) changed by −0\.\d{4} compared with the model as trained$/);
+  assert.match(cellSentence(arranged, { row: 2 }), / has the largest weight changes at /);
   const file = csvOf(arranged, { rows: new Set(), columns: new Set() });
   assert.match(file, /^row,from,column,to,change\n[^]*,-0\.\d{4}\n/);
   assert.ok(!file.includes("−"), "programs read the hyphen");

@@ -197,8 +197,8 @@ _PAGES = (
         "Backpropagation",
         "Understand",
         "How a mistake becomes a small change to every parameter.",
-        "the gradient of the sentence's loss, step by step back to the embeddings; every formula by hand and by "
-        "autograd; any number written as a sum; and a comparison of pre-norm and post-norm",
+        "the gradient of the sentence's loss, step by step back to the embeddings; every gradient computed by "
+        "hand and by autograd; any number written as a sum; and a comparison of pre-norm and post-norm",
         parts={
             "gradients": Part("Step by step, backwards", "gradient.show_gradient", former=("walk",)),
             "sizes": Part("Large and small gradients", "sizes.show_sizes"),
