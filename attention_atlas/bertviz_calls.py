@@ -70,7 +70,7 @@ def model_view(
 
     Args:
         display_mode: ignored, because the drawing follows the theme of the notebook or of the system.
-        include_heads: 0-based heads; the lowest is shown first. The drawing always has all heads.
+        include_heads: 0-based heads; the large map starts with the lowest. The small maps always show all heads.
 
     All other arguments are those of `head_view`.
     """

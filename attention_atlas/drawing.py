@@ -50,7 +50,7 @@ class Drawing:
         return document(self.messages, kind=self.kind, title=self.title)
 
     def save(self, path: str | Path) -> None:
-        """Write a file in the format of its extension.
+        """Save the drawing. The file extension selects the format.
 
         Args:
             path: .html for the document, .svg for an image of the head shown first, or .npz for the arrays, which the

@@ -84,10 +84,10 @@ def own_address() -> str | None:
 
 
 def check_host(host: str) -> str:
-    """Return `host` if it is a valid address or name by which other machines reach this machine.
+    """Return `host` if it is a valid address or name that other machines can use to reach this machine.
 
     Raises:
-        SystemExit: `host` is invalid, or other machines cannot reach this machine by it.
+        SystemExit: `host` is invalid, or other machines cannot use it to reach this machine.
     """
     try:
         address = ipaddress.IPv4Address(host)

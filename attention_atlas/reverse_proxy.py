@@ -260,7 +260,10 @@ class ReverseProxy:
         return None
 
     def _choose(self, wanted: int | None, tried: set[int]) -> int | None:
-        """Return the index of the browser's previous process or, failing that, of the one with the fewest pages."""
+        """Return the index of a running process that is not in `tried`; None if there is none.
+
+        `wanted`, the browser's previous process, has priority over the process with the fewest pages.
+        """
         there = [
             number for number, backend in enumerate(self._backends) if backend.port is not None and number not in tried
         ]

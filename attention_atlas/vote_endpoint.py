@@ -1,13 +1,13 @@
 """Answers requests about votes: phones fetch a small page and send ballots; the lecturer opens and closes votes.
 
 The endpoint runs in the reverse proxy's process, so all phones and all app processes share it. A phone needs no session
-in the app. A request for the state can wait until the vote changes.
+in the app. The endpoint can delay the answer to a request for the state until the vote changes.
 
-- `GET …/vote` returns the page for phones, and `GET …/vote/state` the state of the vote.
+- `GET …/vote` returns the page for phones, and `GET …/vote/state` returns the state of the vote.
 - `POST …/vote/ballot` casts a ballot.
 - `POST …/vote/act` opens, closes, reveals or clears a vote, and `GET …/vote/results.csv` returns the results; only the
   lecturer may use these.
-- `GET …/vote/lecturer?CODE` makes the requesting browser the lecturer's; each code works once.
+- `GET …/vote/lecturer?CODE` gives the requesting browser the lecturer's cookie; each code works once.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from attention_atlas.browser.scripts import script
 from transformer.files.csv_cells import escaped
 from transformer.files.paths import ASSETS
 
-# Environment variable with the name of the lecturer's cookie. It is set if the app runs behind a vote endpoint.
+# Environment variable that contains the name of the lecturer's cookie; defined only behind a vote endpoint.
 LECTURER_COOKIE = "ATTENTION_ATLAS_LECTURER_COOKIE"
 PATH = b"/vote"
 ACTIONS = {
@@ -208,7 +208,7 @@ class VoteEndpoint:
         )
 
     def _welcome(self, request: VoteRequest) -> bytes:
-        """Make this browser the lecturer's if the code in its request is valid."""
+        """Give the requesting browser the lecturer's cookie if the code in the request is valid."""
         if not self._code or not secrets.compare_digest(request.query, self._code.encode()):
             raise VoteError(403, "This address is invalid or has already been used. The terminal shows a valid one.")
         self.invite()
@@ -242,7 +242,7 @@ async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
         async with asyncio.timeout(BODY_TIMEOUT):
             return await reader.readexactly(int(length))
     except TimeoutError:
-        raise VoteError(408, "The body did not arrive in time.") from None
+        raise VoteError(408, "The request body did not arrive in time.") from None
 
 
 def _wake(event: asyncio.Event) -> asyncio.Event:

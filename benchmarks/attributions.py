@@ -67,7 +67,7 @@ def compare(marian: Marian) -> None:
 
 
 def figures(repeats: int) -> dict[str, Figure]:
-    """Return all times in seconds, and print each as soon as it is measured."""
+    """Return the time of each attribution in seconds, and print it as soon as it is measured."""
     shipped = Translator.load(device="cpu")
     trace = shipped.trace(SENTENCE)
     # The explained word is one token in the middle of the model's own translation.

@@ -95,7 +95,9 @@ def heap(page: Page) -> float:
 
 
 def answered(page: Page, act: Callable[[int], None], what: str, doing: str) -> dict[str, float]:
-    """Call `act` SWITCHES times; measure the time from each action to the next frame, and the longest task."""
+    """Call `act` SWITCHES times. Return durations in seconds: the median and the longest time from an action to the next
+    frame, and the browser's longest task.
+    """
     page.evaluate("tasks.length = answers.length = 0")
     for turn in range(SWITCHES):
         act(turn)
@@ -232,8 +234,9 @@ def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, f
 
 
 def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
-    """Measure BertViz's HTML file with all attention kinds; like the attention browser, BertViz shows the encoder
-    first.
+    """Return measurements of BertViz's HTML file with all attention kinds.
+
+    Like the attention browser, BertViz shows the encoder first.
     """
     arrays = trace.to_bertviz()
     shown = trace.attention(trace.kinds[0])
@@ -330,7 +333,7 @@ def main() -> None:
             trace = made(*shape)
             report(name, measure_drawing(browser, folder, trace), measure_peer(browser, folder, trace))
         browser.close()
-    print(f"Peer: {PEER}. In the peer, a click on a small map switches heads; in this project, a key press does.")
+    print(f"Heads are switched by a key press in this project, and by a click on a small map in {PEER}.")
     write(arguments.json, figures)
 
 

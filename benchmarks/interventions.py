@@ -44,7 +44,7 @@ from transformer.text.tokenizer import END, START
 from transformer.values.interventions import Head, Interventions, all_heads
 from transformer.values.patches import PatchSite
 
-# Number of tokens in 12 words and the end symbol.
+# Typical number of tokens in a sentence of 12 words, including the end symbol.
 LENGTH = 15
 FIRST_TOKEN = 4
 # TransformerLens is slower, so only every PEER_CELLS-th cell is patched there.

@@ -210,7 +210,9 @@ def main() -> None:
             "more than the loaded model; the log-probabilities of all tokens at all steps would take "
             f"{STEPS * BEAM * options.pieces * 4 / 1e6:.0f} MB"
         )
-        print(f"from choosing the model in the app to its first page with maps: {time_to_first_map(ours):.1f} s")
+        print(
+            f"from choosing the model in the app to the finished cross-attention page: {time_to_first_map(ours):.1f} s"
+        )
         report(
             "traced pass",
             medians(

@@ -14,12 +14,12 @@ Figure = dict[str, float | str | None]
 def command_line(about: str | None) -> ArgumentParser:
     """Return an argument parser with the benchmark's description and the option --json."""
     parser = ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the measurements to this file")
     return parser
 
 
 def write(file: Path | None, figures: Mapping[str, object]) -> None:
-    """Write the figures to a JSON file, unless `file` is None."""
+    """Write the measurements to a JSON file, unless `file` is None."""
     if file:
         file.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 

@@ -32,7 +32,7 @@ import { drawingContext, FONT, middleShift } from "./ruler.js";
 // Fonts in a saved drawing. Names under which other programs know the page's font come first.
 const FILE_FONT = "'Source Sans 3', 'Source Sans Pro', 'Source Sans', Arial, Helvetica, sans-serif";
 
-// Distance between the content of a picture and its sides, in CSS pixels.
+// Padding between a picture's content and its edges, in CSS pixels.
 export const PICTURE_EDGE = 8;
 
 /** @implements {Surface} */

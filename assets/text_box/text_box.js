@@ -123,7 +123,7 @@ export class TextBox extends Component {
   }
 
   send() {
-    // From now on, drafts replace the sent text, so that text typed before the answer arrives is kept.
+    // Until the answer arrives, store drafts for the sent text, so that text typed in the meantime is kept.
     this.sent = this.input.value;
     this.keep();
     this.server.setTriggerValue("submitted", this.sent);

@@ -17,7 +17,7 @@ class TextFocus extends Component {
 
   /**
    * @param {{ label: string, text: string }} message (pages/ui/components/text_focus.py)
-   * @param {number} frames maximum number of frames to wait until Streamlit has put the text into the box
+   * @param {number} frames maximum number of frames to wait for Streamlit to put the text into the box
    */
   show({ label, text }, frames = 60) {
     if (this.text === text) return;

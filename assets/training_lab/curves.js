@@ -162,7 +162,7 @@ export function spreadLabels(places, top, bottom, apart) {
 }
 
 /**
- * Draws the panels, with a line at the shown moment.
+ * Draws the panels, with a line at the training step that is shown.
  * @param {Surface} surface
  * @param {CurvesGeometry} geometry
  * @param {{ film: Film, view: FilmView, theme: Theme }} figure

@@ -73,7 +73,7 @@ class TrainingFilm extends PaintedComponent {
     if (bytes !== this.bytes) {
       this.bytes = bytes;
       const film = new Film(await unpack(bytes));
-      if (bytes !== this.bytes) return; // Newer data has arrived meanwhile.
+      if (bytes !== this.bytes) return; // Newer data has arrived in the meantime.
       // A new request number means that the user opened a link. Only then does the link's view replace the user's.
       if (film.header.asked.number !== this.synced.number) {
         this.player.pause();
@@ -156,7 +156,8 @@ class TrainingFilm extends PaintedComponent {
     if (!spectra || lecture) return;
     const geometry = spectrumGeometry(this.curves.clientWidth);
     drawSpectrum(zoomedSurface(this.bars, geometry, 1), geometry, { spectra, index, theme: themeOf(this.root) });
-    this.bars.setAttribute("aria-label", `${SPECTRUM_TITLE}. The largest are ${largestFrequencies(spectra[index])}.`);
+    const strongest = largestFrequencies(spectra[index]);
+    this.bars.setAttribute("aria-label", `${SPECTRUM_TITLE}. The strongest frequencies are ${strongest}.`);
   }
 
   /**

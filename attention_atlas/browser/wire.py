@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-# A weight w is sent as floor(60,000 w + 3), so every value with four decimal places has six codes. The browser
-# can then round a weight to the same four decimal places as the tensor. With steps of 1/65,535, it could not.
+# A weight w is sent as floor(60,000 w + 3), so every value with four decimal places has six codes. Rounded to
+# four decimal places, the browser's weight then equals the tensor's. Steps of 1/65,535 would not guarantee this.
 STEPS = 60_000
 STEPS_PER_DECIMAL = 6
 MASKED_CODE = 65_535
@@ -61,7 +61,7 @@ def pack(header: Mapping[str, Any], numbers: np.ndarray) -> bytes:
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], np.ndarray]:
-    """Split a message into the header and the codes, uint16 [N]."""
+    """Split a message into the header and the encoded weights, uint16 [N]."""
     header, body = unframe(message)
     low, high = np.frombuffer(zlib.decompress(body), dtype=np.uint8).reshape(2, -1).astype(np.uint16)
     return header, low | (high << 8)

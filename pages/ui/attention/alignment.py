@@ -21,7 +21,7 @@ from transformer.analysis.alignment import alignment_rows, coverage, hard_alignm
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-# Height in pixels of the axis and the legend of the alignment chart, added to the height of its rows.
+# Pixels that the axis and the legend add to the height of the alignment chart's rows.
 ROUND = 160
 STEPS = {False: "the step that writes the token", True: "the next step, which reads the token"}
 

@@ -108,7 +108,7 @@ class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
 
 
 def chosen_loss(reading: Reading) -> Loss:
-    """Return the loss that the user chose on the page: one translation step or all steps, and the label smoothing."""
+    """Return the loss that the user chose: over one translation step or all steps, with the chosen label smoothing."""
     params = session.params(BackpropagationParams)
     step = min(params.step, len(reading.trace.predicted_tokens)) - 1
     return Loss(reading.run, None if step < 0 else step, params.smoothing)

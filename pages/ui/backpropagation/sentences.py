@@ -21,7 +21,8 @@ SENTENCES = {
     "only the mean or only the length.",
     "summed": "The norm removes a vector's mean and length. No gradient flows back in the directions that change "
     "only the mean or only the length.",
-    "residual": "There are two ways back: past the sub-layer, unchanged, and through it. The two gradients are added.",
+    "residual": "The gradient flows back along two paths: unchanged past the sub-layer, and through it. The two "
+    "gradients are added.",
     "contract": "A weight's gradient is its input times the gradient that comes back, added up over all positions.",
     "contract_bias": "A bias is added at every position, so its gradient is the sum of the gradients that come back.",
     "hidden": "The gradient that comes back is multiplied by the transposed second matrix.",

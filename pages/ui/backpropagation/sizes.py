@@ -66,7 +66,8 @@ def show_sizes(reading: Reading) -> None:
     st.caption(
         "Both charts share one logarithmic scale. For the residual stream, the Euclidean norm of the gradient is "
         "averaged over the positions. Read the charts from right to left, as the gradient travels. Figure 3 of Xiong "
-        "et al. 2020, “On Layer Normalization in the Transformer Architecture”, shows the norms for the second matrix.",
+        "et al. 2020, “On Layer Normalization in the Transformer Architecture”, shows the norms for the second "
+        "feed-forward matrix.",
         help=explain("norm of a vector", "residual stream"),
     )
 

@@ -1,4 +1,4 @@
-"""Judges whether an answer to a question is right, close or wrong. Pure functions."""
+"""Pure functions that judge whether an answer to a question is right, close or wrong."""
 
 from typing import Literal, NamedTuple
 

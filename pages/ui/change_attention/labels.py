@@ -1,4 +1,4 @@
-"""Descriptions of edits in plain English. Pure functions."""
+"""Pure functions that describe edits in plain English."""
 
 from attention_atlas.browser.labels import TITLES, disambiguate
 from attention_atlas.browser.token_labels import isolate, label_without_space, token_label
@@ -39,7 +39,7 @@ def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> s
 
 
 def quoted_span(tokens: tuple[Token, ...], span: Span, text: str) -> str:
-    """Return the text of a range of tokens in quotation marks; a position if the range starts after the last token.
+    """Return the quoted text of a range of tokens, or a position if the range starts after the last token.
 
     A text that occurs more than once gets a number, as on the buttons that erase words.
     """

@@ -51,7 +51,7 @@ def show_next_word(reading: Reading, continuation: Continuation) -> None:
         next_chart(table, COLUMNS),
         "edit_next",
         "Probability of the most likely next tokens, in the model as trained and after the changes. "
-        "The sentence above and the saved table have the values.",
+        "The values are in the sentence above and in the saved table.",
     )
     st.caption(
         "The original and the changed model have read the same words before this step. For each model, only the ten "
@@ -76,7 +76,8 @@ def describe_next(continuation: Continuation, tokenizer: Vocabulary) -> str:
     )
     if old == new:
         return (
-            f"At step {continuation.step + 1}, the next word stays {names[old]}: {was[old]} as trained, {now[old]} now."
+            f"At step {continuation.step + 1}, the next word stays {names[old]}, with a probability of {was[old]} as "
+            f"trained and {now[old]} now."
         )
     return (
         f"At step {continuation.step + 1}, the next word changes from {names[old]} ({was[old]} as trained, {now[old]} "

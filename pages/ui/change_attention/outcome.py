@@ -72,7 +72,7 @@ def show_outcome(reading: Reading, resolved: ResolvedEdits, continuation: Contin
 
 
 def hidden_words(trace: Trace, changed: Interventions) -> list[str]:
-    """Return the words of the sentence and the translation that contain a hidden token, in quotation marks."""
+    """Return, in quotation marks, the words of the sentence and the translation that contain a hidden token."""
     sides = (
         (changed.hidden_source, trace.source_tokens, trace.source_text),
         (changed.hidden_target, trace.target_tokens, trace.target_text),

@@ -114,7 +114,9 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
     for columns, percent in edit.shares:
         tokens = [column for column in visible_columns if columns[0] <= column <= columns[1]]
         if not tokens:
-            raise InterventionError(f"{edit}: row {row + 1} cannot attend to masked {_span_text(columns)}.")
+            raise InterventionError(
+                f"{edit}: row {row + 1} cannot attend to {_span_text(columns)}, which the mask hides."
+            )
         for column in tokens:
             cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(tokens)
     if sum(percent for _, percent in edit.shares) < MAX_PERCENT and len(cells) == len(visible_columns):

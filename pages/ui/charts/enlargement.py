@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 LARGE_TYPE = 27
 # Font size in pixels of enlarged Altair charts. assets/lecture/page.css then enlarges these charts by a third.
 VEGA_TYPE = 20.2
-# An enlarged axis label may be LABEL_FACTOR times as long as the chart's own limit. Without such a limit, it may be
-# MAX_LABEL_LENGTH pixels long. Labels above a map are limited to MAX_TOP_LABEL pixels, so that the first row of the map
-# stays high on the screen.
+# An enlarged axis label may be LABEL_FACTOR times as long as the chart's own limit. If the chart sets no limit, the
+# label may be MAX_LABEL_LENGTH pixels long. Labels above a heat map are limited to MAX_TOP_LABEL pixels, so that its
+# first row stays near the top of the screen.
 LABEL_FACTOR, MAX_LABEL_LENGTH, MAX_TOP_LABEL = 1.6, 640, 88
 TICKS = 6
 PLOTLY_HEIGHT = 660

@@ -17,7 +17,7 @@ from altair.utils.schemapi import disable_debug_mode
 
 from pages.ui.charts.enlargement import AltairChart, enlarge
 
-# Do not validate each chart object when it is created.
+# Do not validate each chart object when it is created, because validation is slow.
 disable_debug_mode()
 # Maximum number of cached templates. A template takes a few kilobytes, and each sentence length needs a separate one.
 FORMS = 512

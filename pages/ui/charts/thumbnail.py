@@ -1,4 +1,4 @@
-"""Renders arrays as small images, with one colour per value. Pure functions."""
+"""Pure functions that render arrays as small images, with one colour per value."""
 
 import base64
 import io

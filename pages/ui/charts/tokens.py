@@ -1,4 +1,4 @@
-"""Builds a strip of coloured cells and a table that show the probabilities of a text's tokens. Pure functions."""
+"""Pure functions that show the probabilities of a text's tokens, as a strip of coloured cells and as a table."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +12,8 @@ from pages.ui.charts.matrix import labelled_axis
 from pages.ui.charts.palette import ink_on, sequential
 from pages.ui.text.number_format import typeset
 
-# COLUMNS is the number of cells per line, such that a token fits in a cell on a projector. LINE is the height of a
-# line, and MARGIN is the total space above and below the lines, both in pixels.
+# COLUMNS is the number of cells per line, chosen so that a token fits into a cell on a projector. LINE is the height
+# of a line, and MARGIN is the total space above and below the lines, both in pixels.
 COLUMNS, LINE, MARGIN = 12, 44, 24
 # Maximum width of a token's text in pixels.
 MAX_TEXT_WIDTH = 66

@@ -26,8 +26,8 @@ from transformer.values.trace import Kind
 
 
 def show_across_layers(reading: MapReading, kind: Kind) -> None:
-    """Show three maps of one word's attention, with one row per layer: one head, the mean of all heads, and their
-    maximum.
+    """Show one word's attention in three maps: for one head, for the mean of all heads, and for their maximum. Each map
+    has one row per layer.
 
     Unless the user has chosen a word, the maps show the word whose row contains the chosen head's largest weight.
     """

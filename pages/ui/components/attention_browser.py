@@ -28,7 +28,7 @@ MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id}
 
 @dataclass(frozen=True)
 class BrowserState:
-    """State that the browser shows: the user's choice, and the id of the sentence to which the pins belong."""
+    """State that the attention browser shows: the user's choice, and the id of the pins' sentence."""
 
     sentence: str
     choice: AttentionParams

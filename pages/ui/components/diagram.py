@@ -34,7 +34,7 @@ class OpenedPage:
         st.session_state[f"_opened_by_{self.key}"] = st.session_state[self.key].get("open")
 
     def page(self) -> tuple[str | None, dict[str, str] | None]:
-        """Return the page and the URL parameters of the clicked link, and delete the link.
+        """Return the page and the URL parameters of the clicked link, and forget the click.
 
         If the link has no parameters, return None for them. If the user clicked no link, return None for both.
         """

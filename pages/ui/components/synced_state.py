@@ -56,8 +56,8 @@ class SyncedState(Generic[S]):
     def received(self, message: Any, state: S) -> None:
         """Record that the user changed the component's state.
 
-        Ignore a message that answers an earlier request, because the browser may still receive the last request and
-        show its state. The next script run then requests the state that the user chose.
+        Ignore a message that answers an earlier request, because the component may still switch to the state
+        of the last request. `shown` then differs from the user's choice, so the next script run requests this choice.
 
         Args:
             message: the untrusted message from the component.

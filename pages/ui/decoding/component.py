@@ -132,7 +132,7 @@ def draw_decoding(
 
     def restarted() -> None:
         restart()
-        # Treat the next state as a new request, even if it equals the last one.
+        # Treat the next state as a new request, even if it equals the previous state.
         SYNCED.forget()
 
     # The component contains two figures: one step of the text and, below it, the beam-search tree.

@@ -78,7 +78,7 @@ def decoding_payload(
 
 
 def _planes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return the codes of attention weights [L, H, T, C], followed by the codes of the mean over all heads."""
+    """Return attention weights [L, H, T, C], encoded by `codes`, followed by their mean over all layers and heads."""
     every = weights.reshape(weights.shape[0] * weights.shape[1], *mask.shape)
     return codes(np.concatenate([every, weights.mean((0, 1))[None]]), mask).ravel()
 

@@ -54,8 +54,8 @@ class VisitedTranslation:
     read: bool = False
 
     def differs_from(self, other: VisitedTranslation) -> int:
-        """Return the 0-based index of the first step at which the translations differ. If one begins with the other,
-        return the length of `self`.
+        """Return the 0-based index of the first step at which the translations differ. If one translation is a
+        prefix of the other, return the length of `self`.
         """
         pairs = zip(self.tokens, other.tokens, strict=False)
         return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.tokens))

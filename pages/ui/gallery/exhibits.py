@@ -1,4 +1,4 @@
-"""Shows the gallery's exhibits: heads with a describable behaviour, and sentences that illustrate each head best."""
+"""Shows the gallery's exhibits: heads whose behaviour can be described, and the sentences that best illustrate it."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -36,7 +36,7 @@ LABEL, NARROW = 32, 500
 OFFSET = 20
 FOR, AGAINST = "for", "against"
 # Axis title that explains the labels of heads.
-LABELS = "layer (“5.6” or “6”: head 6 of layer 5)"
+LABELS = "layer (head 6 of layer 5: “5.6”, or just “6”)"
 # Column titles of effects in logits. An effect is the amount that a path adds, and that cutting the path removes.
 PREDICTED_EFFECT, MEASURED_EFFECT = "adds, predicted", "adds, measured"
 
@@ -148,8 +148,8 @@ def graph_chart(
     )
     below = marks.transform_filter("datum.end == 1").mark_text(dy=17, fontSize=13)
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
-    # If neighbouring heads are closer than LABEL, a head's label is only its number, and feed-forward networks have no
-    # label. The axis shows the layers.
+    # If neighbouring heads are closer than LABEL, label a head with its number only, because the axis shows the layer.
+    # Feed-forward networks are then not labelled.
     close = f"{NODE_SPACING / (nodes.x.max() - nodes.x.min() + 2 * MARGIN)} * width < {LABEL}"
     label = (
         f"datum.end > 0 || !({close}) ? datum.short : datum.group == 'feed-forward' ? '' : split(datum.short, '.')[1]"

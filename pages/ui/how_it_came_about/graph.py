@@ -126,14 +126,14 @@ def show_graph(reading: TracedReading) -> None:
 
 
 def describe_graph(question: PathQuestion, graph: AttributionGraph, pruned: PrunedGraph, paths: pd.DataFrame) -> str:
-    """Return Markdown that states the explained logit, what the graph leaves out, and how well cuts confirm the
-    predictions.
+    """Return Markdown that states the explained logit, what the graph leaves out, and how well predicted
+    effects match measured effects.
     """
     what = "The logit of" if not question.other else "The logit difference for"
     return (
         f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. This graph leaves out "
         f"**{1 - pruned.kept:.0%}** of the predicted effects: edges below {typeset(pruned.threshold, '.2f')} logits, "
-        f"and components that only these edges connect to the token. {describe_disagreement(paths)}"
+        f"and components that reach the token only through such edges. {describe_disagreement(paths)}"
     )
 
 
@@ -177,10 +177,10 @@ def _pick(key: str, paths: int) -> None:
 
     Args:
         key: the key of the chart.
-        paths: the number of paths, not counting edges from bias nodes.
+        paths: the number of paths that can be cut; edges from bias nodes have higher numbers.
     """
     points = st.session_state[key].selection[PICK]
-    # Ignore edges from bias nodes, which have higher numbers and cannot be cut.
+    # Ignore edges from bias nodes, which cannot be cut.
     if points and int(points[0]["path"]) <= paths:
         session.update(GraphParams, path=int(points[0]["path"]) - 1, cut=False)
 
@@ -230,8 +230,8 @@ def _show_path(
     labels = question.source if kind != "decoder" else question.prefix
     st.markdown(
         f"The row of “{markdown(question.label(node.stack, query))}” in "
-        f"{head_markdown_link(kind, layer, head, reading.maps, query)}"
-        + (" carries this path:" if node is receiver else " shows where the path's sender looked:")
+        f"{head_markdown_link(kind, layer, head, reading.maps, query)} shows "
+        + ("the attention that carries this path:" if node is receiver else "where the sender of this path looked:")
     )
     show_altair(
         matrix(
@@ -257,7 +257,7 @@ def _show_path(
 def _show_conclusion(reading: TracedReading) -> str:
     """Show what may be concluded from predicted effects; return Markdown with recorded measurements, if any exist."""
     if reading.translator is None:
-        st.caption("Predictions were compared with cuts over many sentences, but only for translators.")
+        st.caption("Predicted and measured effects were compared over many sentences, but only for translators.")
         return ""
     recorded = model_record(PATHS, reading.translator)
     if recorded is None:
@@ -278,7 +278,7 @@ def _show_conclusion(reading: TracedReading) -> str:
 
 
 def describe_recorded(recorded: PathStatistics, command: str) -> str:
-    """Return Markdown that states how well predictions agreed with cuts over many sentences.
+    """Return Markdown that states how well predicted effects agreed with measured effects over many sentences.
 
     Args:
         recorded: the measurements.

@@ -74,7 +74,7 @@ def show_cell(reading: HeadReading) -> None:
 
 def _show_score(computation: Cell) -> None:
     """Show steps 1 and 2: the dot product of query and key, and the division by √K."""
-    st.subheader("1. Query times key, 2. divided by √K", anchor=False)
+    st.subheader("1 and 2. Query times key, divided by √K", anchor=False)
     width, score = len(computation.query), computation.raw_score / computation.divisor + computation.bias
     biased = ""
     if computation.bias:
@@ -104,7 +104,7 @@ def _show_score(computation: Cell) -> None:
 
 def _show_softmax(computation: Cell, columns: list[str], column: int) -> None:
     """Show steps 3 and 4: the mask and the softmax."""
-    st.subheader("3. The mask, 4. the softmax of the whole row", anchor=False)
+    st.subheader("3 and 4. The mask, and the softmax of the whole row", anchor=False)
     total = computation.exponentials.sum()
     words, sums = st.columns([5, 6], gap="large")
     with words:
@@ -118,7 +118,8 @@ def _show_softmax(computation: Cell, columns: list[str], column: int) -> None:
             f"add up to {computation.weights.sum():.6f}."
         )
         st.caption(
-            "The largest score is subtracted before exp, so that no number gets too large. The weights do not change."
+            "The largest score is subtracted before exp, so that no number gets too large. This does not change the "
+            "weights."
         )
     with sums:
         show_table(softmax_table(computation, columns), "inside_softmax")

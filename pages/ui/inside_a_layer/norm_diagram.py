@@ -1,4 +1,4 @@
-"""Diagram of a sub-layer with a residual connection and a layer norm. Pure functions."""
+"""Pure functions that draw a diagram of a sub-layer with a residual connection and a layer norm."""
 
 import altair as alt
 

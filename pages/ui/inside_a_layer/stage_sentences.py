@@ -67,8 +67,8 @@ SENTENCES = {
 }
 # Explanations for a language model, which has one stack and one text.
 SENTENCES_OF_ONE_TEXT = SENTENCES | {
-    "decoder.pieces": "The text is cut into tokens, and each token is replaced by its vocabulary ID. Including "
-    "the start symbol at the beginning, the number of tokens is {T}.",
+    "decoder.pieces": "The text is cut into tokens, and each token is replaced by its vocabulary ID. With the "
+    "start symbol at the beginning, there are {T} tokens.",
     **{
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
         for name in ("queries", "keys", "values")

@@ -1,4 +1,4 @@
-"""Shows a sentence at every stage of the model: one stage in full, and all stages of a section as small cards."""
+"""Shows how the model processes a sentence: the chosen stage in full, and all stages of its section as small cards."""
 
 from collections.abc import Sequence
 

@@ -30,7 +30,8 @@ def show_example() -> None:
     weights, unscaled = softmax(scaled), softmax(scores)
     with (
         main_figure(
-            f"**Two keys, one query:** {scores[0]:g} and {scores[1]:g}, divided by √{inspection.width}, then softmax",
+            f"**Two keys, one query:** dot products {scores[0]:g} and {scores[1]:g}, divided by √{inspection.width}, "
+            "then softmax",
             f"Without the division, the weights would be {typeset(unscaled[0], 7)} and {typeset(unscaled[1], 7)}",
         ),
         figure_words(),

@@ -35,10 +35,10 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
-# Value that stands for the translator in the select box of models. All values except TRANSLATOR_OPTION and OWN_OPTION
+# Value in the select box of models that stands for the translator. All values except TRANSLATOR_OPTION and OWN_OPTION
 # are names of model folders.
 TRANSLATOR_OPTION = ""
-# Value that stands for attention from a file in the select box. It clashes with no folder, because it contains a slash.
+# Value in the select box that stands for attention from a file. It clashes with no folder, because it contains a slash.
 OWN_OPTION = "/own"
 
 
@@ -93,7 +93,7 @@ def show_head_links() -> None:
 
 def read_subject() -> HeadReading:
     """Show the chosen model's text box, run the model on the text, and return the result. If the run fails, show a
-    message and end the page.
+    message and stop running the page.
     """
     if not is_language_model():
         reading = read_sentence()
