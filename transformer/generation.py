@@ -46,7 +46,7 @@ class Generation:
         if not self.repetition_penalty > 0:
             raise ValueError(f"repetition_penalty must be above 0, not {self.repetition_penalty}")
         if min(*counts, *ids) < 0:
-            raise ValueError(f"numbers of tokens and token ids must be at least 0, not {min(*counts, *ids)}")
+            raise ValueError(f"token counts and token ids must be at least 0, not {min(*counts, *ids)}")
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"max_length or max_new_tokens must allow at least 1 new token, not {self.limit}")
         if not all(self.bad_words_ids):

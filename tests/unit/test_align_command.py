@@ -104,7 +104,7 @@ def test_invalid_gold_alignments_are_reported_with_their_line_or_pair_number(tmp
 @pytest.mark.parametrize(
     ("options", "content", "said"),
     [
-        (["--model", "FOLDER"], "\t\n", "no head of this model aligns more than 50% of the tokens"),
+        (["--model", "FOLDER"], "\t\n", "no head of this model aligns more than 50% of the target tokens"),
         pytest.param(
             ["--heads", "cross.2.1", "cross.1.1"],
             PAIRS,

@@ -1,12 +1,12 @@
 """Activations from other inputs, for mean ablation, resample ablation and activation patching.
 
-Mean ablation removes the information that a head's output carries by varying, but the mean may be an output that the
-head never produces. Resample ablation instead uses the head's output on another input (Chan et al. 2022, "Causal
+Mean ablation removes the information in the variation of a head's output, but the mean may be an output that the head
+never produces. Resample ablation instead uses the head's output on another input (Chan et al. 2022, "Causal
 Scrubbing"; the default of ACDC, Conmy et al. 2023). In these papers, all prompts have the same length, so position i
-takes the output at position i of the other prompt. Positions in natural sentences do not correspond. Every position
-here therefore takes the output at a random position of the other sentence; all heads of a stack use the same positions.
-Averaged over many draws, the replacement approaches that of mean ablation, except that all sentences have equal weight,
-regardless of length.
+takes the output at position i of the other prompt. Natural sentences cannot be aligned by position. Here, every
+position therefore takes the output at a random position of the other sentence; all heads of a stack use the same random
+positions. Averaged over many draws, the replacement approaches that of mean ablation, except that all sentences have
+equal weight, regardless of length.
 """
 
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ class HeadReplacements:
         return self._drawn[draw]
 
     def patches(self, interventions: Interventions) -> Patches:
-        """Return the patched places, each with the activation recorded in an unmodified run on the other sentence."""
+        """Return each patched `Place`, and the activation copied there from an unmodified run on the other sentence."""
         if interventions.other is None:
             return ()
         if interventions.other not in self._records:

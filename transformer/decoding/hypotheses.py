@@ -34,7 +34,8 @@ def hypotheses(
 ) -> tuple[tuple[Hypothesis, ...], ...]:
     """Return each sentence's final hypotheses: the ended ones, then the unfinished ones, each group best first.
 
-    Scores of ended and unfinished hypotheses are not comparable, because an unfinished one would have grown longer.
+    Scores of ended and unfinished hypotheses are not comparable, because further tokens would still change the score
+    of an unfinished one.
 
     Args:
         steps: all steps of one search.

@@ -62,7 +62,7 @@ def check(experiment: Experiment, runs: Any) -> Report:
     """
     claims = [(part, name, claim) for part in experiment.parts for name, claim in part.claims.items()]
     if not claims:
-        raise ExperimentError("The experiment contains no claimed results.")
+        raise ExperimentError("The experiment contains no claimed results, so there is nothing to check.")
     stated = {id(part): _recompute(part, runs) for part in experiment.parts}
     differences = (_difference(part, name, claim, stated[id(part)]) for part, name, claim in claims)
     return Report(

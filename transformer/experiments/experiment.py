@@ -76,7 +76,7 @@ class ClaimedRun:
 
     @classmethod
     def of(cls, label: str, run: Run[Any], result: Any) -> ClaimedRun:
-        """Build claims from the actual result of a model run."""
+        """Build a `ClaimedRun` that claims the run's actual result."""
         return cls(label, run, {name: ClaimedValue.of(value) for name, value in run.states(result).items()})
 
 

@@ -21,7 +21,7 @@ FORMAT = "2"
 
 @dataclass(frozen=True, eq=False)
 class SealedTensors:
-    """The content of a sealed file.
+    """The content of a file written by `write_sealed`, without its checksum.
 
     Attributes:
         tensors: tensors by name.

@@ -32,8 +32,8 @@ from transformer.text.vocabulary import Vocabulary
 
 # Advice for models whose weights exist only as a pickle file.
 READ_PICKLE = "use --allow-pickle-weights, which reads only the weights"
-# Limits for the sizes in config.json; published models of these families are smaller. Without limits, an invalid
-# config.json could make the importer use up all memory.
+# Limits for the sizes in config.json; published models of the families that can be imported are smaller. Without
+# limits, an invalid config.json could make the importer use up all memory.
 MAX_SIZES = {
     "d_model": 8192,
     "encoder_layers": 64,
@@ -153,7 +153,10 @@ def _read(
 def _remove_padding(
     config: TransformerConfig, weights: dict[str, Tensor], tokenizer: Vocabulary, notes: list[str]
 ) -> TransformerConfig:
-    """Remove the embedding and output rows without a token, which only pad the matrices to a round size."""
+    """Remove the embedding and output rows that belong to no token, and return the adjusted configuration.
+
+    Such rows only pad the matrices to a round size.
+    """
     sides = {"source": tokenizer.source_size, "target": tokenizer.size}
     left_out = {config.source_vocabulary - sides["source"], config.target_vocabulary - sides["target"]} - {0}
     for name, side in (
@@ -182,7 +185,7 @@ def _family(settings: dict[str, Any], folder: HuggingFaceFolder) -> Family:
 
 
 def _config(family: Family, settings: dict[str, Any], tied: str, *, learned: bool) -> TransformerConfig:
-    """Return the model's configuration, before rows without a token are removed.
+    """Return the model's configuration, before embedding rows without a token are removed.
 
     Raises:
         ValueError: this project's Transformer does not support the configuration.

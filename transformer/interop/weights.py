@@ -51,7 +51,7 @@ def embeddings(
         for name in there[1:]:
             if not torch.equal(tables[name], tables[there[0]]):
                 if not tie:
-                    mended = "try --revision refs/pr/1, which often fixes them, or " if revisions else ""
+                    mended = "try --revision refs/pr/1, which often has corrected weights, or " if revisions else ""
                     raise ValueError(
                         f"{there[0]} and {name} differ, but {CONFIG} says that they are the same; {mended}use the "
                         "first for both with --tie"
@@ -96,8 +96,9 @@ def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int,
             if table.shape != (most + unused, width):
                 shape = most + unused, width
                 raise ValueError(f"{POSITIONS[side]} should have shape {shape}, not {tuple(table.shape)}")
-        if len(tables) < len(POSITIONS):
-            raise ValueError(f"the weights lack {' or '.join(POSITIONS.values())}; fetch the folder again")
+        for side, name in POSITIONS.items():
+            if side not in tables:
+                raise ValueError(f"the tensor {name} is missing from the weights; fetch the folder again")
         return {
             "source_positions.table": tables["encoder"][unused:].clone(),
             "target_positions.table": tables["decoder"][unused:].clone(),

@@ -59,7 +59,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
 
 @dataclass(frozen=True)
 class UnmaskedRun(Run[Trace]):
-    """Traces the model while it reads a text and its continuation without the causal mask."""
+    """Traces the model without the causal mask while it reads a text and its continuation."""
 
     continued: TextContinuationRun
 

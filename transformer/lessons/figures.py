@@ -1,4 +1,4 @@
-"""Parses a lesson step's figure, and checks that everything the figure names exists in the model and the sentence."""
+"""Parses a lesson step's figure, and checks that the model and the sentence contain everything that it names."""
 
 from collections.abc import Mapping
 from inspect import Parameter, signature

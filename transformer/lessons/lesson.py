@@ -202,7 +202,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> LessonStep:
     _check_next(where, read)
     if read.address and not ADDRESS.fullmatch(read.address):
         raise LessonError(
-            f"{where}: the address {quoted(read.address)} is invalid; write a page of the app and its parameters, "
+            f"{where}: the address {quoted(read.address)} is invalid; write the name of a page and any parameters, "
             "such as cross_attention or inside_a_layer?inside_part=mask"
         )
     if read.address and (page := read.address.partition("?")[0]) not in PAGES:
@@ -246,7 +246,7 @@ def _check_question(where: str, step: LessonStep) -> None:
     if type(step.percent) is not bool:
         raise LessonError(f"{where}: percent must be true or false, not {quoted(step.percent)}")
     if bool(step.question) != bool(step.choices or step.guess) or bool(step.choices) != bool(step.answer):
-        raise LessonError(f"{where}: a question needs choices and an answer, or the name of a value as guess")
+        raise LessonError(f"{where}: a question needs either choices and an answer, or a guess that names a value")
     if step.choices and step.guess:
         raise LessonError(f"{where}: a question has either choices or a guess, not both")
     if step.choices and not 2 <= len(step.choices) <= MAX_CHOICES:

@@ -26,7 +26,7 @@ HEAD = ("layer", "head")
 
 @dataclass(frozen=True)
 class FigureValue:
-    """A value shown at one place in a figure: a cell, a bar, or a quantity such as the number of rows.
+    """A value that a figure shows: in a cell, as a bar, or as a quantity such as the number of rows.
 
     Attributes:
         value: the value shown.
@@ -110,7 +110,8 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
             "value from the answer"
         )
     # Prefer a place whose name contains the value's name.
-    return f"add its place to carried_by, such as {value} = {min(matching, key=lambda at: value not in at)!r}"
+    at = min(matching, key=lambda at: value not in at)
+    return f"add the place that shows {value} to carried_by, such as {value} = {at!r}"
 
 
 def _is_equal(value: Value, place: FigureValue) -> bool:

@@ -35,7 +35,7 @@ class Question:
 
 
 def finding_of(step: LessonStep, runs: ModelRuns) -> Finding:
-    """Measure a step's claim.
+    """Return whether a step's claim holds on the step's sentence, and the measured values.
 
     Raises:
         LessonError: the claim cannot be measured on the step's sentence.
@@ -110,7 +110,7 @@ def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
                 fill(text, finding.values)
             if not finding.holds:
                 broken.append(
-                    f"step {number}, {what}: it does not hold on this model; measured: {_list_values(finding)}"
+                    f"step {number}: the {what} does not hold on this model; measured: {_list_values(finding)}"
                 )
             what = f"figure {step.show}"
             for step_shown in filter(None, (step, with_map_before(step))):

@@ -384,7 +384,7 @@ def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
 
 
 def _future(evidence: Evidence) -> Table:
-    """Return a table of the fraction of attention that each decoder head gives to later tokens without the mask."""
+    """Return a table of the fraction of attention that, without the mask, each decoder head gives to later tokens."""
     return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER_TOKENS, interventions=NO_MASK)}})
 
 
@@ -394,7 +394,7 @@ def _longest(evidence: Evidence, kind: Kind) -> Table:
 
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
-    """Return a table that adds up a token's lead over the runner-up, in logits: all paths, plus the biases."""
+    """Return a table of a token's lead over the runner-up, in logits, as the sum of all paths and the biases."""
     cut = cut_paths(evidence, step)
     return Table(
         "part", ("all paths", "biases", "together"), {"logits": [cut.paths, cut.biases, cut.paths + cut.biases]}
@@ -421,7 +421,7 @@ def _path_ranks(evidence: Evidence, step: int) -> Table:
 
 
 def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = None) -> Table:
-    """Arrange one value per head, [L, H] for each attention kind, as a table with one row per head."""
+    """Arrange the columns' values, [L, H] for each attention kind, as a table with one row per head."""
     first = next(iter(columns.values()))
     labels = [
         head_label(kind, layer, head) for kind, values in first.items() for layer, head in np.ndindex(values.shape)

@@ -47,8 +47,8 @@ def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
         statistics = Statistics(translator.version, part.sentences, part.heads) if part.sentences else None
     if statistics is None or statistics.aligner is None:
         raise ValueError(
-            f"no head of this model aligns more than {MIN_ALIGNED_SHARE:.0%} of the tokens in the same way as all "
-            "heads together: name the heads to use, as in --heads cross.6.1"
+            f"no head of this model aligns more than {MIN_ALIGNED_SHARE:.0%} of the target tokens "
+            "to the same source token as the mean of all heads: name the heads to use, as in --heads cross.6.1"
         )
     return statistics.aligner
 

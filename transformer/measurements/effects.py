@@ -82,7 +82,7 @@ class HeadEffects:
         return bootstrap(self.values[effect][kind])
 
     def to_npz(self, file: BinaryIO) -> None:
-        """Write an .npz file with arrays named `EFFECT.KIND`, and with texts, translations, skipped and log_probs."""
+        """Write an .npz file with the arrays `EFFECT.KIND`, `texts`, `translations`, `skipped` and `log_probs`."""
         arrays = {f"{name}.{kind}": each for name, kinds in self.values.items() for kind, each in kinds.items()}
         words = {name: np.array(getattr(self, name), dtype=np.str_) for name in ("texts", "translations", "skipped")}
         np.savez_compressed(file, allow_pickle=False, **words, log_probs=self.log_probs, **arrays)
@@ -100,7 +100,7 @@ def measure_effects(
     draws: int = DEFAULT_DRAWS,
     weights: Weights | None = None,
 ) -> HeadEffects:
-    """Measure every head's effects on each sentence, with the model's own translation.
+    """Measure every head's effects on the model's own translation of each sentence.
 
     Args:
         translator: the model.

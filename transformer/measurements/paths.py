@@ -51,9 +51,8 @@ class PathStatistics(Record):
 def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathStatistics:
     """Measure how well predicted and measured effects of cutting edges agree, averaged over sentences.
 
-    For each sentence, every edge in one token's pruned attribution graph is cut.
-
-    The token is chosen at random with the seed `BOOTSTRAP_SEED`, so that no position in the sentence is favoured.
+    For each sentence, the edges in the pruned attribution graph of one token are cut, one edge at a time. The token is
+    chosen at random with the seed `BOOTSTRAP_SEED`, so that no position in the sentence is favoured.
 
     Args:
         translator: the model.

@@ -80,8 +80,8 @@ class Blocks:
     def _split(self, x: Tensor, before: int = 0) -> Tensor:
         """Split x [B, H, T, K] into blocks [B N, H, W, K], padded with zeros.
 
-        No real query sees a padding key, because padding keys come after all real keys. `join` removes the outputs
-        at padding positions.
+        Only queries are padded in front, by `before` positions. Padding keys come after all real keys, so no real
+        query sees one. `join` removes the outputs at padding positions.
         """
         after = self.count * self.width - before - x.shape[2]
         blocks = F.pad(x, (0, 0, before, after)).unflatten(2, (self.count, self.width))  # -> [B, H, N, W, K]

@@ -17,7 +17,7 @@ from transformer.values.patches import Place, has_heads
 from transformer.values.sites import HookFunctions, check_hooks, functions_at
 
 ByKind = Mapping[Kind, Tensor]
-# One text's patches: each place to overwrite, and the vector that replaces its value.
+# One text's patches: each `Place` to overwrite, and the vector that replaces the value there.
 Patches = tuple[tuple[Place, Tensor], ...]
 
 
@@ -29,7 +29,7 @@ class Replacement(Protocol):
         ...
 
     def patches(self, interventions: Interventions) -> Patches:
-        """Return the patched places and their vectors: [K] for head outputs, [S] for rows of weights, [D] otherwise."""
+        """Return each patched `Place` and its vector: [K] for head outputs, [S] for rows of weights, [D] otherwise."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The kinds of positional encoding, in numpy float64: vectors added to the embeddings, or effects on self-attention.
+"""The kinds of positional encoding, in numpy float64. Kinds add vectors to the embeddings or change self-attention.
 
 `transformer.model.positions` applies the encodings in torch. To add a kind, add a class and an entry in `ENCODINGS`
 here, and a name in `transformer.config.Positions`.
@@ -151,7 +151,7 @@ def added_positions(
 
 
 def relative_positions(config: TransformerConfig, length: int) -> RelativePositionArrays:
-    """Return the positions' effect on self-attention in a text of `length` tokens."""
+    """Return the distance biases and rotary angles for self-attention in a text of `length` tokens."""
     encoding = ENCODINGS[config.positions]
     slopes = encoding.slopes(config.heads)
     biases = None if slopes is None else distance_biases(slopes, length)

@@ -10,8 +10,8 @@ def slopes(heads: int) -> np.ndarray:
     """Return each head's slope [H], the decrease in a score per position of distance.
 
     If H is a power of two, the slopes form a geometric sequence with first term and ratio 2^(-8 / H) (section 3).
-    Otherwise, they follow the authors' code: first the slopes for the next smaller power of two, then every second
-    slope for the next larger one.
+    Otherwise, they follow the ALiBi authors' code: first the slopes for the next smaller power of two, then every
+    second slope for the next larger one.
 
     Raises:
         ValueError: `heads` is less than 1.
@@ -26,8 +26,8 @@ def slopes(heads: int) -> np.ndarray:
 def biases(heads: int, length: int) -> np.ndarray:
     """Return the biases added to each head's scores, [H, T, T]: minus slope times distance.
 
-    In the paper's masked self-attention, keys are never later than the query. For later keys, this function uses the
-    symmetric form, which the authors suggest for encoders.
+    ALiBi was defined for masked self-attention, where keys are never later than the query. For later keys, this
+    function uses the symmetric form, which the authors of ALiBi suggest for encoders.
 
     Args:
         heads: number of heads H.

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def frequencies(d_model: int) -> np.ndarray:
-    """Return the angle by which each dimension pair turns per position, 10000^(-2i / D), radians [D / 2].
+    """Return the angle, in radians, by which each dimension pair i turns per position: 10000^(-2i / D), [D / 2].
 
     Raises:
         ValueError: D is odd or below 2, so the dimensions cannot form pairs of sine and cosine.

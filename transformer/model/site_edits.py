@@ -12,7 +12,7 @@ from transformer.values.sites import HookFunction
 
 # Text index in the batch, head, position, and the vector that replaces the value at that position.
 VectorPatch = tuple[int, int, int, Tensor]
-# Function of a model's value and, for attention weights, the mask. It returns the value to use instead.
+# Function of the value at a site and, for attention weights, of the mask. It returns the value to use instead.
 SiteEdit = Callable[[Tensor, Tensor | None], Tensor]
 
 

@@ -59,7 +59,7 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Traces and scores of one translation, without interventions and under N variants.
+    """Traces and scores of one translation, without interventions and under N variants, each a set of interventions.
 
     Attributes:
         before: trace without interventions.

@@ -82,7 +82,7 @@ def identity_of(reply: Reply, address: str, model: str) -> str:
     """
     answer = _answer(reply, address, model)
     if not answer.device:
-        raise unreadable_error(address, "it does not state a device")
+        raise unreadable_error(address, "the answer does not state a device")
     return answer.device
 
 
@@ -102,7 +102,7 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
     answer = _answer(reply, address, model)
     try:
         if answer.run != type(run).__name__:
-            raise RequestError(f"it is the answer to {answer.run!r}")
+            raise RequestError(f"the answer is for the run {answer.run!r}, not {type(run).__name__!r}")
         return unpack(answer.result, _result_type(type(run)))
     except Exception as error:
         raise unreadable_error(address, error) from error
@@ -139,7 +139,7 @@ def _check(head: Envelope, address: str, model: str) -> None:
         RequestError: the answer states no protocol or no model.
     """
     if head.protocol is None or head.model is None:
-        raise RequestError("it does not state the protocol or the model")
+        raise RequestError("the answer lacks the protocol version or the model version")
     if head.protocol != PROTOCOL:
         raise ServerError(
             f"The model server at {address} uses version {head.protocol} of the protocol, but this app uses version "

@@ -48,7 +48,7 @@ def request(run: TranslatorRun[Any], model: str) -> bytes:
 
 
 def read_head(body: bytes) -> Envelope:
-    """Decode the protocol and the model version in a request.
+    """Decode the protocol version and the model version in a request.
 
     Raises:
         RequestError: the request is invalid.

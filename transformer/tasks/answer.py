@@ -62,7 +62,7 @@ def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
 
 @torch.inference_mode()
 def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> TaskAnswer:
-    """Let a snapshot's model answer an item typed by the user, with greedy decoding.
+    """Return a snapshot's answer to an item typed by the user, decoded greedily.
 
     Raises:
         TaskError: the text is not an item of the task.

@@ -71,7 +71,8 @@ def load_run(path: Path) -> TaskRun:
     try:
         return _run(arrays)
     except (ValueError, KeyError) as error:
-        raise TaskError(f"{path.name} is a run from another version of Attention Atlas: {error}") from None
+        message = f"{path.name} is a run from another version of Attention Atlas ({error}): record it again"
+        raise TaskError(message) from None
 
 
 def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:

@@ -51,7 +51,7 @@ class TaskConfig:
     learning_rate: float = option(5e-3, "peak learning rate", above=0, most=1)
     weight_decay: float = option(0.0, "weight decay", least=0, most=10)
     snapshots: int = option(
-        100, "snapshots to keep with weights, not counting the one before the first step", least=1, most=200
+        100, "number of snapshots with weights, in addition to the snapshot before the first step", least=1, most=200
     )
     seed: int = option(1, "seed of the initial weights and of the items", least=0, most=2**31 - 1)
     positions: str = "sinusoidal"

@@ -15,7 +15,7 @@ BETAS = (0.9, 0.98)
 
 
 class AdamByHand:
-    """Adam in float64 from `transformer.backpropagation.optimizers`, with gradients from autograd."""
+    """The float64 Adam of `transformer.backpropagation.optimizers`, applied to gradients from autograd."""
 
     def __init__(self, model: Transformer, config: TaskConfig) -> None:
         self.model = model

@@ -15,7 +15,7 @@ from transformer.values.kinds import KINDS, Kind
 SCORES = {
     "diagonal": "attention to the position that is as far from the beginning as the query",
     "mirror": "attention to the position that is as far from the end as the query is from the beginning",
-    "prefix_match": "attention to what follows other occurrences of the query's symbol",
+    "prefix_match": "attention to tokens that follow other occurrences of the query's symbol",
     "entropy": "how spread out a query's attention is, in nats",
 }
 
@@ -26,7 +26,7 @@ def head_scores(
     """Return each head's scores; each score is the mean over all queries to which it applies.
 
     In masked attention and cross-attention, row t reads decoder input t and predicts answer token t, so its position
-    in the answer is t. Positions do not count start and end symbols.
+    in the answer is t. Start and end symbols are not counted in positions.
 
     Args:
         attention: attention weights by attention kind, [N, L, H, rows, columns].

@@ -104,7 +104,7 @@ class Task(ABC):
         for token in source:
             if token not in self.symbols:
                 raise TaskError(
-                    f"{self.title} does not know {token!r}, only {self.known}: type an item such as {self.example}"
+                    f"{self.title} accepts only {self.known}, not {token!r}: type an item such as {self.example}"
                 )
         if len(source) > self.longest_source:
             raise TaskError(

@@ -42,8 +42,11 @@ class Affixes:
     byte_level: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.ids) < 0 or not {self.source, self.target} <= {"", *self.languages}:
-            raise ValueError(f"{SYMBOLS} has a negative id, or names a language without a token")
+        if min(self.ids) < 0:
+            raise ValueError(f"{SYMBOLS} has the negative id {min(self.ids)}")
+        for code in (self.source, self.target):
+            if code and code not in self.languages:
+                raise ValueError(f"{SYMBOLS} has no id for the language {code!r}")
 
     @property
     def symbols(self) -> Symbols:

@@ -103,7 +103,7 @@ def _lines(content: bytes) -> Iterator[tuple[str, str, str]]:
     try:
         lines = content.decode("utf-8").split("\n")
     except UnicodeDecodeError:
-        raise ValueError(f"{MERGES} is damaged, or is not text in UTF-8") from None
+        raise ValueError(f"{MERGES} is damaged, or is not UTF-8 text") from None
     for number, line in enumerate(lines, start=1):
         if not line.strip() or (number == 1 and line.startswith("#version")):
             continue

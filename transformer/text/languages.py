@@ -13,7 +13,7 @@ from transformer.files.atomic_writes import write_text
 from transformer.files.paths import ASSETS
 from transformer.files.small_files import read_small_json
 
-# File in a model folder with the language codes, for example {"source": "en", "target": "fr"}.
+# Name of the file with the language codes in a model folder. Example content: {"source": "en", "target": "fr"}.
 LANGUAGES_FILE = "languages.json"
 CODE = re.compile("[A-Za-z][A-Za-z0-9_-]{0,31}")
 

@@ -157,7 +157,7 @@ class _Side:
 
     Attributes:
         texts: token spellings, by id.
-        codes: ids of the language codes that are tokens, by code.
+        codes: maps each language code that is a token to the token's id.
     """
 
     def __init__(self, segmenter: Segmenter, ids: Mapping[str, int], symbols: Symbols, affixes: Affixes) -> None:

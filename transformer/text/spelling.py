@@ -32,7 +32,7 @@ def has_partial_character(token_bytes: bytes) -> bool:
 
 
 class Spelling:
-    """Decides which tokens may continue an unfinished character, and which may begin one.
+    """Decides which tokens may continue an unfinished character, and which may begin a new character.
 
     Args:
         parts: bytes of the tokens that contain an incomplete character, by id.

@@ -22,7 +22,7 @@ from transformer.values.tokens import Token
 PAD, UNKNOWN, START, END = OWN_SYMBOLS.pad, OWN_SYMBOLS.unknown, OWN_SYMBOLS.start, OWN_SYMBOLS.end
 # Special tokens that are dropped when ids are converted to text.
 CONTROLS = frozenset({PAD, START, END})
-# File in a model folder with the serialised sentencepiece model.
+# Name of the file with the serialised sentencepiece model in a model folder.
 VOCABULARY = "tokenizer.model"
 # Probability of skipping a merge in BPE-dropout.
 MERGE_DROPOUT = 0.1
@@ -110,7 +110,7 @@ class Tokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the model, hexadecimal."""
+        """Hexadecimal SHA-256 of the sentencepiece model."""
         return hashlib.sha256(self.serialized).hexdigest()
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
@@ -128,7 +128,7 @@ class Tokenizer:
         return [ids + [END] for ids in self._processor.encode(plain, **draw)]
 
     def spell(self, token: str) -> list[int]:
-        """Return the ids that encode a token of another vocabulary; `token` is spelled as in `texts`."""
+        """Return the ids that encode a token of another vocabulary. In `token`, SPACE_MARK stands for a space."""
         # The fence keeps the token apart from the space that sentencepiece inserts before a text.
         fence = self._processor.encode(FENCE)
         return self._processor.encode(FENCE + token.replace(SPACE_MARK, " "))[len(fence) :]

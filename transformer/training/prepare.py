@@ -142,7 +142,7 @@ def prepare_language_model(
             )
         folder.save_data(name, contexts, tokenizer)
         log.info(
-            "%s: %d texts, %d contexts of %d tokens, %d tokens; %d longer texts left out",
+            "%s: %d texts, %d contexts of %d tokens, %d tokens in total; %d longer texts left out",
             name,
             len(chosen) - contexts.left_out,
             len(contexts),
@@ -159,17 +159,17 @@ def _check_vocabulary(size: int) -> None:
 
 
 def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> tuple[list[Pair], list[Pair]]:
-    """Return the training pairs without held-out ones, and the validation pairs.
+    """Return the training pairs that contain no held-out sentence, and the validation pairs.
 
     Every file is read only once, because a file may be a pipe.
 
     Raises:
-        ValueError: every training pair is held out, or a file cannot be read (see `read_pairs`).
+        ValueError: every training pair contains a held-out sentence, or a file cannot be read (see `read_pairs`).
     """
     pairs = [pair for path in data for pair in read_pairs(path)]
     pair_count, validation_pairs = len(pairs), read_pairs(validation)
     pairs = without_held_out(pairs, [*validation_pairs, *(pair for path in held_out for pair in read_pairs(path))])
     log.info("%d training pairs; excluded %d with a sentence in held-out data", len(pairs), pair_count - len(pairs))
     if not pairs:
-        raise ValueError("every training pair is also held out: pass other files to --data")
+        raise ValueError("every training pair contains a held-out sentence: pass other files to --data")
     return pairs, validation_pairs

@@ -70,10 +70,10 @@ class RunFolder:
             raise ValueError(f"{error}: run `prepare --run {self.path}` again, or restore a copy") from error
 
     def save_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Create the run folder, and write the tokenizer there.
+        """Create the run folder, and write the tokenizer to it.
 
         Raises:
-            OSError: the folder cannot be written.
+            OSError: the folder cannot be created or written to.
         """
         with write_errors_explained(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -194,7 +194,7 @@ def read_data(path: Path, advice: str) -> tuple[TokenData | Contexts, str]:
 
     Args:
         path: data file.
-        advice: what error messages tell the user to do; `read_sealed` describes the errors.
+        advice: what the user can do about an unusable file; appended to error messages (see `read_sealed`).
     """
     sealed = read_sealed(path, {"vocabulary"}, advice)
     # Copy the arrays, because memory-mapped data would be read again in every epoch without verifying the checksum.

@@ -63,6 +63,6 @@ def synthesise(
 
 
 def plausible(pair: Pair) -> bool:
-    """Return whether the lengths of sentence and translation, in characters, differ by at most a factor of LONGEST."""
+    """Return whether a sentence and its translation differ in number of characters by at most a factor of LONGEST."""
     sentence, translation = map(len, pair)
     return translation > 0 and 1 / LONGEST <= sentence / translation <= LONGEST

@@ -48,8 +48,8 @@ class Trainer:
 
     Raises:
         ValueError: there are more micro-batches than batches, or they cannot be divided evenly among the processes; the
-            processes differ in config, vocabulary or data; or the model to start with has a different shape. A resumed
-            run was started with another config, vocabulary or data, or has already taken more steps.
+            processes differ in config, vocabulary or data; or the model to start with has a different shape. Also
+            raised if the run to resume had another config, vocabulary or data, or has already taken more steps.
     """
 
     def __init__(self, run: Path, config: TrainConfig, process: Process, start: Path | None = None) -> None:

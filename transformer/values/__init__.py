@@ -1,1 +1,1 @@
-"""Immutable inputs and results of model runs, based on numpy: traces, translations, interventions, settings."""
+"""Immutable inputs and results of model runs, based on numpy: traces, translations, interventions and settings."""

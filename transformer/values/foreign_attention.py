@@ -276,7 +276,7 @@ def _of_batch(layer: np.ndarray, name: str, item: int | None, *, beams: bool = F
         if item is None and len(layer) > 1:
             raise AttentionError(
                 f"The {name} attention has {len(layer)} texts or beams: choose one, for example with item=0"
-                + (", or pass the beam_indices that generate returned." if beams else ".")
+                + (", or pass the beam_indices returned by generate." if beams else ".")
             )
         if not -len(layer) <= (item or 0) < len(layer):
             raise AttentionError(f"The {name} attention has {len(layer)} texts, so there is no item {item}.")

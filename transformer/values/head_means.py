@@ -1,4 +1,4 @@
-"""Data for mean and resample ablation: each head's mean output over a set of sentences, and their token ids."""
+"""Data for mean and resample ablation: each head's mean output over many sentences, and the sentences' token ids."""
 
 from __future__ import annotations
 

@@ -62,10 +62,10 @@ class Interventions:
         positions: whether the positional encoding is applied to the source and the target.
         seed, draw: random seed and draw number, which select the sentence and the positions for the mode "resample";
             see `draws_of`.
-        patches: vectors copied from a run on another sentence, without interventions: for each `Place` to overwrite,
-            the position in the other sentence that the vector comes from (`values.patches`). A patch is applied after
-            all other interventions at the same `Place`.
-        other: token ids of that sentence's source and decoder input; None without patches.
+        patches: vectors copied from an unmodified run on another sentence. For each `Place` to overwrite, `patches`
+            gives the position in the other sentence that the vector comes from (`values.patches`). A patch is applied
+            after all other interventions at the same `Place`.
+        other: token ids of the other sentence's source and decoder input; None without patches.
 
     Raises:
         InterventionError: a value is out of range, a row sums to more than 1, a masked cell has a weight above 0, or
@@ -224,7 +224,8 @@ class Interventions:
             position != other if site == "decoder.weights" else source_length != len(sides[0])
         ):
             raise InterventionError(
-                f"{where} does not fit: an attention row can be replaced only by a row of the same length."
+                f"{where} does not fit: an attention row can be replaced only by a row of the same length; choose "
+                "another position or sentence."
             )
 
     def _check_row(self, row: Row, cells: Cells) -> None:

@@ -65,7 +65,7 @@ class Run(Generic[Result]):
         raise NotImplementedError
 
     def states(self, result: Result) -> Mapping[str, Stated]:
-        """Return the values, by name, that saved experiments store from a result and later check; empty by default."""
+        """Return a result's values that a saved experiment stores and a check recomputes, by name; empty by default."""
         return {}
 
 

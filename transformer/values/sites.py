@@ -21,8 +21,8 @@ HookFunction = Callable[["Tensor", int, int], "Tensor | None"]
 # Several functions at a site run in order.
 HookFunctions = Mapping[str, HookFunction | Sequence[HookFunction]]
 
-# Letters: B texts, T queries, S keys, D model width, F width of the feed-forward network, H heads, K head width,
-# V vocabulary. For the encoder, T is the number of source tokens.
+# Letters in the shapes: B texts, T queries, S keys, D model width, F width of the feed-forward network, H heads,
+# K head width, V vocabulary. For the encoder, T is the number of source tokens.
 IN_EACH_STACK = {
     "embedding": ("[B, T, D]", "the embeddings with positions: the residual stream before the first layer"),
     "self_attention_input": ("[B, T, D]", "the input of self-attention, normalised if the model is pre-norm"),

@@ -171,8 +171,9 @@ class Trace:
         return self.target_tokens if kind == "decoder" else self.source_tokens
 
     def detail(self, kind: Kind, name: Detail) -> np.ndarray:
-        """Return a detail of an attention kind: scores [L, H, rows, columns], or queries, keys, values or outputs
-        [L, H, tokens, K].
+        """Return an attention kind's array of the given name.
+
+        Scores have the shape [L, H, rows, columns]; queries, keys, values and outputs have the shape [L, H, tokens, K].
 
         Raises:
             ValueError: the trace has no details.

@@ -228,7 +228,7 @@ def written(ids):
             lambda files: files.update({"vocab.json": written(ids_of(files) | {"a b": len(ids_of(files))})}),
             "is not a byte-level spelling",
         ),
-        (lambda files: files.update({"merges.txt": b"\xff\xfe"}), "merges.txt is damaged, or is not text in UTF-8"),
+        (lambda files: files.update({"merges.txt": b"\xff\xfe"}), "merges.txt is damaged, or is not UTF-8 text"),
         (
             lambda files: files.update({"merges.txt": b"#version: 0.2\na b c\n"}),
             "line 2 of merges.txt does not consist of two tokens",

@@ -99,17 +99,17 @@ def test_claim_computes_the_softmax_of_two_scores():
         (
             "asymmetry",
             {"kind": "cross", "head": "end", "one": "I", "other": "dream"},
-            "only in encoder attention, not in cross",
+            "no two words look at each other: set kind to encoder",
         ),
         ("job", {"kind": "cross", "job": "next"}, "have no metric 'next'"),
         ("likeliest", {"step": 99}, "no step 99"),
         ("softmax_of_two", {"score": 1, "other": 2, "width": 0}, "at least 1"),
         ("beam_against_greedy", {"beam_size": 99}, "beam_size must be 1 to 10"),
-        ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count must be 1 to 20"),
+        ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count must be from 1 to 20"),
         ("weight_against_norm", {"kind": "encoder", "job": "next"}, "must be 'end' or 'start'"),
         ("loss_at_start", {"vocabulary": -5}, "vocabulary is -5: use a positive number"),
         ("learned_early", {"share": 2}, "between 0 and 1"),
-        ("heads_removed", {"count": 0}, "count must be 1 to 72 (half of the heads), not 0"),
+        ("heads_removed", {"count": 0}, "count must be from 1 to 72 (half of the heads), not 0"),
         ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "there is no head job '1.1'; choose one of: "),
     ],
 )
@@ -209,7 +209,7 @@ def test_lessons_command_checks_lessons_and_lists_claims(run_main, tmp_path):
     (tmp_path / "mine.toml").write_text(re.sub("carried_by = .*", "", text), encoding="utf-8")
     done = run_main(main, "check", tmp_path / "mine.toml", "--device", "cpu")
     assert done.returncode == 1 and "step 2, figure map: " in done.stderr
-    assert "add its place to carried_by, such as sum = 'sum of " in done.stderr, "a lesson of before"
+    assert "add the place that shows sum to carried_by, such as sum = 'sum of " in done.stderr, "a lesson of before"
     (tmp_path / "mine.toml").write_text("title = 1", encoding="utf-8")
     done = run_main(main, "check", tmp_path / "mine.toml")
     assert done.returncode == 1 and done.stderr.startswith("error: mine.toml: the lesson: sentence is missing")

@@ -135,7 +135,7 @@ def test_invalid_figure_parameters_raise_an_error(show, parameters, message):
     ("show", "parameters", "message"),
     [
         ("candidates", {"step": 30}, "there is no step 30: this translation has steps 1 to 6"),
-        ("removed", {"count": 73}, "count must be 1 to 72 (half of the heads), not 73"),
+        ("removed", {"count": 73}, "count must be from 1 to 72 (half of the heads), not 73"),
         ("map", {"kind": "encoder", "head": "99.99"}, "there is no head '99.99': this model has 6 layers of 8 heads"),
         ("map", {"kind": "encoder", "head": "next", "row": "zzz"}, "there is no word 'zzz' in “I have a dream.”"),
         ("scores", {"kind": "decoder", "head": "end", "row": "1"}, "decoder heads have no metric 'end'"),

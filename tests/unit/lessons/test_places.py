@@ -25,7 +25,7 @@ def first_of(translator, old: str, new: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (FIGURE, "shows sum, which the answer names; add its place to carried_by, such as sum = 'sum of"),
+        (FIGURE, "which the answer names; add the place that shows sum to carried_by, such as sum = 'sum of"),
         (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "'sum of hat' for sum, but the figure has no such place"),
         (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1 and the figure shows 6"),
         (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),

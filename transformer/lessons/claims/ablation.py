@@ -41,7 +41,7 @@ def head_worth(evidence: Evidence) -> Finding:
 
 @claim("share", "change", "factor", "before", "after", "more", "count", "layer", "head")
 def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """A head spends most of its attention on one job, but the translation needs many other heads more."""
+    """A head uses most of its attention for one job, but the translation needs many other heads more."""
     if job not in JOBS:
         raise LessonError(f"there is no head job {quoted(job)}; choose one of: {', '.join(JOBS)}")
     layer, head = at = evidence.head(kind, job)
@@ -81,7 +81,7 @@ def check_count(evidence: Evidence, count: int) -> None:
     """
     half = len(all_heads(evidence.runs.config)) // 2
     if not 1 <= count <= half:
-        raise LessonError(f"count must be 1 to {half} (half of the heads), not {count}")
+        raise LessonError(f"count must be from 1 to {half} (half of the heads), not {count}")
 
 
 def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]:

@@ -175,10 +175,10 @@ def compare_for_sentence(evidence: Evidence) -> SentenceComparison:
 
 
 def _weights_and_costs(evidence: Evidence, targets: list[Target]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Measure, for each target, the mean attention to each source word, and the cost of hiding each source word.
+    """For each target, measure the mean attention to each source word and the cost of hiding the word.
 
     Returns:
-        The source words; the mean attention, 0 to 1, [targets, words]; the costs, nats, [targets, words].
+        The source words; the mean attention (0 to 1), [targets, words]; and the costs in nats, [targets, words].
 
     Raises:
         LessonError: the sentence contains no word.

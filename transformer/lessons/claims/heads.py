@@ -1,4 +1,4 @@
-"""Claims about attention maps: their rows, and what single heads do."""
+"""Claims about attention maps: their rows, and what individual heads do."""
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -> Finding:
     """One word looks at another word, which looks back much less."""
     if kind == "cross":
-        raise LessonError("two words look at each other only in encoder attention, not in cross-attention")
+        raise LessonError("in cross-attention, no two words look at each other: set kind to encoder")
     at = evidence.head(kind, head)
     weights = evidence.view(kind).weights[at]
     first, second = evidence.column(kind, one), evidence.column(kind, other)
@@ -92,7 +92,7 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
 
 @claim("share", "average", "layer", "head", "count")
 def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding:
-    """A head spends at least the fraction `least` of its attention on one job, far more than the average head."""
+    """A head uses at least the fraction `least` of its attention for one job, over 0.2 more than the average head."""
     shares = evidence.metric(kind, JOBS.get(job, job))
     at = evidence.head(kind, job)
     share, average = float(shares[at]), float(shares.mean())

@@ -29,7 +29,7 @@ class MinimalPair:
     Attributes:
         a, b: traces of the lesson's sentence and of the other sentence, both with the translation of the lesson's
             sentence.
-        question: choice between the two candidates; activations from `b` are patched into `a`.
+        question: choice between the two candidates, measured by patching activations from `b` into `a`.
     """
 
     a: Trace
@@ -38,13 +38,13 @@ class MinimalPair:
 
 
 def minimal_pair(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
-    """Pair the lesson's sentence with another sentence.
+    """Return the lesson's sentence and another sentence as a minimal pair.
 
     Args:
         evidence: the lesson's sentence and the model.
         other: the other sentence.
-        step: 1-based step at which the token is predicted; 0 chooses the first step at which the model prefers
-            different tokens for the two sentences.
+        step: 1-based decoding step to compare; 0 chooses the first step at which the model prefers different tokens
+            for the two sentences.
 
     Raises:
         LessonError: the translation has no such step.
@@ -138,7 +138,7 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
 
 @claim("all", "needed", "enough", "layer", "head", "count")
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
-    """All cross-attention heads together determine the choice, but the strongest one has under half of their effect."""
+    """The cross-attention heads together determine the next token, but the strongest has under half of their effect."""
     at = minimal_pair(evidence, other)
     effects, (layer, head) = effects_by_place(evidence, at), strongest_head(evidence, at)
     needed, enough = effects["the head with the largest effect"]

@@ -83,7 +83,7 @@ def cut_confirms(evidence: Evidence, step: int) -> Finding:
 
 @claim("name", "predicted", "measured", "count")
 def cut_surprises(evidence: Evidence, step: int) -> Finding:
-    """Cutting one of the large direct paths has an effect that differs by more than half from the predicted effect."""
+    """For a large direct path, the effect of a cut differs from the predicted effect by over half of the prediction."""
     cut = cut_paths(evidence, step)
     off = abs(cut.measured - cut.predicted)
     at = int(off.argmax())
@@ -121,7 +121,7 @@ def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:
 
 
 def cut_paths(evidence: Evidence, step: int) -> CutPaths:
-    """Cut the largest direct paths to the token that a step writes, and measure how the token's lead changes.
+    """Cut the largest direct paths to a step's token, and measure how the token's lead over the runner-up changes.
 
     Raises:
         LessonError: the translation has no such step.

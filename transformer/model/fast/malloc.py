@@ -48,7 +48,7 @@ def return_freed_memory() -> None:
 
 
 def return_holes() -> None:
-    """Let glibc return the free memory between blocks in use to the system.
+    """Make glibc give the free memory between used blocks back to the system.
 
     torch aligns tensors, so a tensor rarely fits into the hole that one of equal size left behind. The heap therefore
     grows with every batch of a long computation. With sentences of 60 words, it reaches three times the memory in use.

@@ -73,7 +73,7 @@ class ComparisonRun(TranslatorRun[Comparison]):
         else:
             given = given_target(runs.tokenizer, self.target, self.text)
         (before, trained), (after, changed) = (each.reader.read(*given) for each in encoded)
-        # Pass token ids instead of the text, because the tokenizer may not split the text into the same tokens.
+        # Pass token ids instead of the text, because the tokenizer may split the text differently.
         source, read, predicted = runs.given(self.text, [token.id for token in given[1]])
         runs.check_variants(self.variants, source)
         return Comparison(
