@@ -95,8 +95,8 @@ def heap(page: Page) -> float:
 
 
 def answered(page: Page, act: Callable[[int], None], what: str, doing: str) -> dict[str, float]:
-    """Call `act` SWITCHES times. Return durations in seconds: the median and the longest time from an action to the next
-    frame, and the browser's longest task.
+    """Call `act` SWITCHES times. Return durations in seconds: the median and the longest time from an action to the
+    next frame, and the browser's longest task.
     """
     page.evaluate("tasks.length = answers.length = 0")
     for turn in range(SWITCHES):
