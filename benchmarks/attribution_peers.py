@@ -105,9 +105,9 @@ class Marian:
 
 
 def by_captum(marian: Marian) -> dict[Method, Explain]:
-    """Return functions that explain Hugging Face's model with captum, by method.
+    """Return, for each method, a function that explains Hugging Face's model with captum.
 
-    Each function returns scores for the source and the target prefix at every given position.
+    For each given position, the function returns scores for the source and the target prefix.
     """
 
     def gradients(position: int, *, log_probs: bool) -> Callable[[Tensor, Tensor], Tensor]:

@@ -215,7 +215,7 @@ def made(layers: int, heads: int, source: int, target: int) -> Trace:
 
 
 def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
-    """Measure the HTML file that `Drawing.save` writes."""
+    """Return the size of the HTML file that `Drawing.save` writes, and times to write it, draw it, and switch heads."""
     file = folder / "shape.html"
     started = time.perf_counter()
     Drawing(trace, kind=trace.kinds[0]).save(file)

@@ -224,7 +224,7 @@ def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, fl
 def figures(
     mix: Mix, address: str, process: int, people: int, lasts: float, part: int = 0, parts: int = 1
 ) -> dict[str, float]:
-    """Run a lecture on a server, and return times, memory and processor use by description.
+    """Run a lecture on a server. Return a dictionary from descriptions to times, memory and processor use.
 
     Args:
         mix: what the users do.

@@ -208,9 +208,9 @@ def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
     for cookie, process in processes.items():
         seen = len(visits(log))
         assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a user with a cookie got another cookie"
-        assert asyncio.run(translated(cookie)), f"a user of {process} has no translation"
+        assert asyncio.run(translated(cookie)), f"a user assigned to {process} got no translation"
         met = {visit[0] for visit in visits(log)[seen:]}
-        assert met == {other}, f"requests of a user of {process} reached {met} instead of {other}"
+        assert met == {other}, f"requests of a user assigned to {process} reached {met} instead of {other}"
     gone = sum(process == killed for process in processes.values())
     print(f"{killed} was killed: its {gone} users moved to {other}, and the users of {other} stayed")
 
@@ -226,7 +226,7 @@ def compressed(log: Path) -> None:
 
 
 def long_addresses() -> None:
-    """Check that nginx accepts a URL as long as the app allows."""
+    """Check that nginx accepts a URL of the maximum length that the app allows."""
     ask(f"/?text={'x' * MAX_ADDRESS}")
     print(f"nginx accepted a URL of {MAX_ADDRESS:,} characters")
 

@@ -191,7 +191,7 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Pins the clicked place, or unpins it. With `add`, the other pins stay.
+   * Pins or unpins the clicked cell, row or column. With `add`, the other pins stay.
    * @param {Place | null} hit
    * @param {boolean} add
    */

@@ -12,13 +12,13 @@ import { mapColour } from "./map.js";
 const GRID_LEFT = 44;
 const GRID_TOP = 26;
 export const GRID_GAP = 4;
-// Limits for a small map's height, as a multiple of its width. If the grid is above the large map, the height is the
-// lower limit.
+// Minimum and maximum height of a small map, as multiples of its width. If the grid is above the large map, every small
+// map has the minimum height.
 const LOWEST_SHAPE = 0.6;
 const HIGHEST_SHAPE = 1.25;
 const STRIP = 6;
-// Letters that mark named heads. They are in the top right corner of a map, because most names describe the diagonal,
-// which begins in the top left corner.
+// Letters that mark named heads. They are in the top right corner of a map. In the top left corner, they would cover the
+// diagonal, where many named heads have large weights.
 /** @type {Record<string, string>} */
 const BADGES = { "previous token": "p", "next token": "n", "same token": "s", "end symbol": "e", "punctuation": "!",
   "rare word": "r", "alignment": "a", "induction": "i" };

@@ -11,7 +11,7 @@ export const ATTENTION_KEYS = [
   ["Enter", "pin or unpin the cell, or open the head"],
   ["Shift+click, Shift+Enter", "pin one more token, to sum the weights"],
   ["[ and ]", "the layer below or above, same head"],
-  [", and .", "the previous or next head"],
+  ["comma and full stop", "the previous or next head"],
   ["m", "map or lines"],
   ["w", "words or tokens"],
   ["Esc", "unpin everything"],
@@ -19,8 +19,8 @@ export const ATTENTION_KEYS = [
 ];
 
 /**
- * Returns the cell, row or column that an arrow key selects. A step left from the first column selects the whole row; a
- * step up from the first row, the whole column.
+ * Returns the cell, row or column that an arrow key selects. A step left from the first column selects the whole row.
+ * A step up from the first row selects the whole column.
  * @param {Place} place
  * @param {[number, number]} step
  * @param {number} rows

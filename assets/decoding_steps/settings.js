@@ -14,7 +14,8 @@ export const STEP_KEYS = [
   ["Space", "play or pause"],
   ["h", "the least certain step"],
   ["1 to 9, 0", "take the first to tenth candidate instead"],
-  ["[ and ], comma and full stop", "the previous or next layer, the previous or next head"],
+  ["[ and ]", "the previous or next layer"],
+  ["comma and full stop", "the previous or next head"],
   ["in the tree: arrows, Enter", "move between boxes, continue from a box"],
   ["?", "this list"],
 ];

@@ -1,4 +1,4 @@
-// Shows the translation as it is written, with a button for each step and controls that move between steps.
+// Shows the translation while it is being written, with a button for each step and controls that move between steps.
 
 import { tintedElement } from "../shared/colours.js";
 import { focused, keepingFocus, select } from "../shared/controls.js";

@@ -202,7 +202,7 @@ export class Story {
       ...(shown.length ? [] : [element("p", { class: "question" }, `No link of ${name} stands out.`)]),
       element("p", { class: "actions" },
         ...(hidden.length ? [this.link(`Hide ${name}`, "change_attention", { [`edit_hidden_${side}`]: hidden.join(".") })] : []),
-        ...(kind === undefined ? [] : [this.link(`Switch ${kind} layer ${layer + 1}, head ${head + 1} off`, "switch_heads_off",
+        ...(kind === undefined ? [] : [this.link(`Switch off ${kind} layer ${layer + 1}, head ${head + 1}`, "switch_heads_off",
           { off_heads: `${kind}.${layer + 1}.${head + 1}` })])),
       element("p", { class: "measured" }, NOT_AN_EXPLANATION,
         this.link("Do the methods agree?", "what_mattered", { mattered_part: "agreement", ...explanationOf(story, word) })),

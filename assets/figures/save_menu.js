@@ -83,7 +83,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return;
   }
-  // If the app is opened over http from another machine, browsers offer only the older method.
+  // If the app is opened over http from another machine, browsers offer only the older execCommand for copying.
   const box = element("textarea", { style: "position: fixed; opacity: 0" });
   box.value = text;
   document.body.append(box);

@@ -134,8 +134,8 @@ export function themeOf(root) {
 }
 
 /**
- * Returns a theme from its named colours.
- * @param {(name: keyof typeof LIGHT_THEME) => string} named
+ * Returns a theme whose colours are looked up by name.
+ * @param {(name: keyof typeof LIGHT_THEME) => string} named returns the colour with the given name
  */
 function themeNamed(named) {
   const background = named("--st-background-color");

@@ -1,8 +1,8 @@
 // Plays a sequence of steps once, from the current step to the last.
 
 /**
- * The steps to play. `count` returns their number, `at` the current one, and `pace` the milliseconds until the next
- * one. `show` displays a step. `changed` is called when playing begins or ends, and after each step.
+ * The steps to play. `count` returns their number, `at` the index of the current step, and `pace` the milliseconds
+ * until the next step. `show` displays a step. `changed` is called when playing begins or ends, and after each step.
  * @typedef {{ count: () => number, at: () => number, show: (at: number) => void, pace: () => number, changed: () => void }} Played
  */
 

@@ -13,8 +13,8 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */
 /**
- * The header from the server (pages/ui/training_lab/payload.py). If training items repeat, `learned` is the share of
- * them that the model gets right, for each snapshot. `spectra` are present if the task is addition modulo a number.
+ * The header from the server (pages/ui/training_lab/payload.py). If training items repeat, `learned` is, for each
+ * snapshot, the share of these items that the model gets right. `spectra` are present if the task is addition modulo a number.
  * @typedef {{
  *   id: string, steps: number, layers: number, heads: number, losses: [number, number][], at: number[], heldOut: number[],
  *   exact: number[], learned: number[] | null, spectra: number[][] | null, scores: Record<string, Record<FilmKind, (number | null)[][]>>, events: FilmEvent[],

@@ -11,7 +11,7 @@ from pages.ui.reading.sentence import Reading
 from transformer.ablation.continuation import Continuation, RereadRun
 from transformer.experiments.experiment import Experiment
 
-MODE = "given attention: rows with given weights, and erased tokens that no other token sees"
+MODE = "edited attention: rows with weights set by the user, and erased tokens that no other token looks at"
 BASELINE = "the model as trained, which reads the same translation"
 
 

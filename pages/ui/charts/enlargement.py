@@ -40,7 +40,7 @@ def enlarge(chart: OneChart) -> OneChart:
                 (MAX_TOP_LABEL if _on_top(part) else LABEL_FACTOR * limit) if known else MAX_LABEL_LENGTH
             )
             part["titlePadding"], part["titleLimit"], part["maxExtent"] = 4, MAX_LABEL_LENGTH, MAX_LABEL_LENGTH
-            # Without padding, the first numbers on the two axes would overlap. The labels of a map never overlap.
+            # With less padding, the first labels of the two axes would overlap, except in a map.
             part["labelPadding"] = 2 if is_map else 9
             part["labelFontSize"] = alt.Undefined
             if part._get("tickCount") is alt.Undefined and part._get("values") is alt.Undefined:

@@ -203,7 +203,7 @@ def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Char
 
 
 def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: Any) -> tuple[alt.Axis, alt.Parameter]:
-    """Return an axis made by `label_axis`, and the Vega parameter with its labels; add the parameter to the chart.
+    """Return an axis made by `label_axis`, and the Vega parameter with its labels, for the caller to add to the chart.
 
     Args:
         name: the name of the parameter.

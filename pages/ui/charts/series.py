@@ -1,4 +1,4 @@
-"""Colours of series, and line charts that compare chosen orders of removal with random orders. Pure functions."""
+"""Colours of series, and line charts that compare chosen and random orders of removing items. Pure functions."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -93,7 +93,7 @@ def show_table(
     height: int | Literal["auto"] = "auto",
     wrapped: Mapping[str, int] | None = None,
 ) -> None:
-    """Show a table whose numbers sort by value. Tables of up to MAX_TYPESET cells show true minus signs.
+    """Show a table that users can sort by numeric value. Tables of up to MAX_TYPESET cells show true minus signs.
 
     Saved files use a hyphen as the minus sign, so that programs can read the numbers.
 

@@ -52,7 +52,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
     def axis(side: str) -> dict[str, Any]:
         end = f"{pixel} * {side} / 2"
         domain = alt.Scale(domainMin=alt.expr(f"-{end}"), domainMax=alt.expr(end), nice=False)
-        return {"title": "distance in the plane, nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
+        return {"title": "coordinate in the plane, nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
 
     base = alt.Chart(table).encode(x=alt.X("x:Q", **axis("width")), y=alt.Y("y:Q", **axis("height")))
     # Outline the points. Otherwise the first layers' dark colours would vanish in the dark theme,

@@ -21,7 +21,7 @@ from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
 
-# Cached messages. A script run after a click usually needs the previous message again.
+# Cached messages. After a click, the script usually repeats the previous message.
 # Streamlit then sends only the message's hash.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 

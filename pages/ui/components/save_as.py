@@ -32,7 +32,7 @@ FILL_CONTAINER = {"width": "stretch", "height": "stretch"}
 
 
 def figure_component(entry: str) -> Any:
-    """Register a JavaScript component that is a figure; in lecture mode, the component receives `lecture: true`."""
+    """Register a JavaScript figure, and return a function that draws it, with `lecture: true` in lecture mode."""
     draw_component = component(entry)
 
     def draw(*, data: Mapping[str, Any] | bytes, **options: Any) -> Any:

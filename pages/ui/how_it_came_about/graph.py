@@ -98,7 +98,7 @@ def show_graph(reading: TracedReading) -> None:
     with st.expander("Details"):
         st.markdown("  \n".join(filter(None, (describe_details(graph, pruned, paths), concluded))))
     numbers = nodes.drop(columns=["x", "y", "short"])
-    show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
+    show_numbers(numbers, "graph_nodes", label="The nodes and their values", digits=4)
     if reading.translator is not None:
         st.page_link(
             PAGES["patch"].script,
@@ -193,7 +193,7 @@ def _show_path(
     picked: int,
     value: float,
 ) -> None:
-    """Show a select box for the path, the effect of cutting the path, and the attention row of a head at its end."""
+    """Show a select box for the path, the effect of cutting it, and the attention row of the path's last head."""
     names = [
         f"{number}. {row['from']} → {row.to} (predicted {typeset(row.predicted, '+.2f')})"
         for number, (_, row) in enumerate(paths.iterrows(), start=1)

@@ -75,7 +75,7 @@ def part_name(part: Writer | None) -> str:
 
 
 def labels_of(tokens: Sequence[Token], text: str) -> tuple[str, ...]:
-    """Return token labels without space marks; identical labels are numbered."""
+    """Return token labels without space markers (▁); identical labels are numbered."""
     return tuple(disambiguate(label_without_space(token_label(token, text)) for token in tokens))
 
 

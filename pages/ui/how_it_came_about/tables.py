@@ -61,7 +61,7 @@ def node_table(graph: AttributionGraph, pruned: PrunedGraph, question: PathQuest
 
 
 def bias_table(graph: AttributionGraph, pruned: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
-    """Return a table with one row per drawn edge from a bias node: from, to, and value in logits.
+    """Return a table with one row per drawn edge from a bias node: from, to, and predicted effect in logits.
 
     Rows are indexed by the receiving node's index in the graph.
     """

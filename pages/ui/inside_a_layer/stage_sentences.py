@@ -12,7 +12,7 @@ SENTENCES = {
     "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads its own output.",
     "tokens": "Each token is looked up in a table, which contains {D} numbers for it. The table is learned in "
     "training.",
-    "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
+    "scaled": "Each token's numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
     "positions": "Each position in the sentence has its own {D} numbers, so that “dog bites man” differs from “man "
     "bites dog”.",
     "input": "The numbers for a token's meaning and for its position are added. The first layer reads the sums.",
@@ -51,7 +51,7 @@ SENTENCES = {
     "as a map.",
     "head": "Each token adds up the numbers prepared by the tokens it looks at, in proportion to their weights.",
     "heads": "The outputs of the {H} heads of the layer are put side by side: {D} numbers again.",
-    "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
+    "self_attention.written": "For each token, a learned matrix mixes the outputs of the heads into {D} new numbers.",
     "cross_attention.written": "A learned matrix mixes what the heads found in the {source} sentence.",
     "residual": "The new numbers are added to the token's earlier numbers. Nothing is overwritten, so later steps can "
     "still use all earlier results.",

@@ -10,9 +10,9 @@ from transformer.language_modelling.cost_measurement import configuration
 
 UNITS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
 SUBJECTS = {
-    WEIGHTS: "The map of **{length:,} tokens** takes {amount} in one head.",
+    WEIGHTS: "The map of **{length:,} tokens** takes {amount} per head.",
     SECONDS: "With full attention, a pass over **{length:,} tokens** takes {amount}.",
-    KEYS_AND_VALUES: "The keys and values of **{length:,} tokens** take {amount} in one head.",
+    KEYS_AND_VALUES: "The keys and values of **{length:,} tokens** take {amount} per head.",
 }
 # Names of the kinds of attention, with the block size or stride that was measured.
 FULL_NAMES: Mapping[Attention, str] = {

@@ -110,7 +110,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 
 
 def describe_losses(recorded: RecordedLosses) -> str:
-    """Return sentences that compare each kind of attention with full attention: computed cells and held-out loss."""
+    """Return sentences that compare computed cells and held-out loss between full attention and every other kind."""
     means: dict[Attention, float] = {
         attention: mean_and_spread([model.held_out for model in recorded.of(attention)])[0]
         for attention in ATTENTIONS

@@ -61,7 +61,7 @@ class DecodingParams(Params):
 
     @property
     def free(self) -> bool:
-        """Whether nothing is forced or suppressed and `search` is off, so a user's translation is read unchanged."""
+        """Whether a user's translation is read unchanged: no token is forced or suppressed, and `search` is off."""
         return not (self.forced or self.suppressed or self.search)
 
     @property

@@ -55,8 +55,8 @@ _PAGES = (
         "Decoding step by step",
         "Look",
         "The translation one token at a time, with the other candidates. Choose a candidate and see what follows.",
-        "how the German sentence is written, token by token: you can play, stop, step back, see the other "
-        "candidates and force one; and the whole tree of a beam search",
+        "how the German sentence is written, token by token (you can play, stop, step back, see the other "
+        "candidates and force one), and the whole tree of a beam search",
         bet="next_token.next_token",
     ),
     Page(
@@ -95,7 +95,7 @@ _PAGES = (
         "Look",
         "Load a model's attention, for all heads, from a file that another program wrote.",
         "the attention of any model, from a file that a notebook or a script wrote with `attention_atlas.show`; "
-        "*Compare heads* can compare its heads",
+        "*Compare heads* can compare the model's heads",
         needs="nothing",
     ),
     Page(
@@ -165,7 +165,7 @@ _PAGES = (
         "Positional encoding",
         "Understand",
         "How the model knows the order of the words, and what happens if the order is lost.",
-        "the curves, matrix, distances and rotations of positional encodings, and what happens to this model without "
+        "the curves, matrix, distances and rotations of positional encodings, and what happens to the model without "
         "word order",
         parts={
             "shuffled": Part("What if word order is lost?", "shuffled_text.show_shuffled", former=("matters",)),

@@ -105,7 +105,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
             ),
             key="patch_grid",
             clicked=_store_cell,
-            alt=f"Results ({unit}) of each single patch ({site_name(site).lower()}); the table below has the numbers.",
+            alt=f"Results ({unit}) of separate patches ({site_name(site).lower()}); the table below has the numbers.",
         )
     st.caption(
         (
@@ -246,7 +246,7 @@ def _pick(pair: PatchingPair, site: PatchSite, columns: dict[int, int], cell: tu
 def _show_box(
     label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int
 ) -> None:
-    """Show a selection box for one field of the patch; choosing a head or token also resets the partner."""
+    """Show a selection box for one field of the patch; choosing a head or token also resets the field `partner`."""
     key = key_for(f"patch_{field}", choices.values())
 
     def store() -> None:

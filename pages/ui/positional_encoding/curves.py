@@ -161,8 +161,8 @@ def _show_wavelengths(width: int, chosen: list[int]) -> None:
     words.markdown(
         f"The first pair of dimensions repeats every 2π = **{lengths[0]:.4f}** positions. With D = {width}, the last "
         f"pair repeats every 2π · 10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, "
-        f"so no wavelength reaches the limit 2π · 10000 = {2e4 * np.pi:,.2f}. In the table, *pos* is the position "
-        "minus 1, because it starts at 0, as the dimensions do."
+        f"so no wavelength reaches the limit 2π · 10000 = {2e4 * np.pi:,.2f}. In the table, *pos* starts at 0, "
+        "like the dimensions, so it is the position minus 1."
     )
     with numbers:
         show_table(wave_table(width, chosen), "positions_waves", digits=4)
