@@ -1,4 +1,4 @@
-"""A short explanation of each stage of the backward pass. Pure functions."""
+"""A pure function that returns a short explanation of each stage of the backward pass."""
 
 # Each key is a stage's full key, or a suffix that the keys of several stages share.
 SENTENCES = {

@@ -1,4 +1,4 @@
-"""Enlarges charts for lecture mode, so that text is legible from the back of a lecture hall. Pure functions."""
+"""Pure functions that enlarge charts for lecture mode, so that text is legible from the back of a lecture hall."""
 
 from collections.abc import Iterator
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""Draws an attribution graph: layers from bottom to top, source on the left, prefix on the right. Pure functions."""
+"""Pure functions that draw an attribution graph: layers from bottom to top, source on the left, prefix on the right."""
 
 import altair as alt
 import numpy as np

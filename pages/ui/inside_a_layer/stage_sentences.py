@@ -1,4 +1,4 @@
-"""Explanations of the model's stages, in one or two plain sentences each. Pure functions."""
+"""A pure function that explains each stage of the model in one or two plain sentences."""
 
 from collections.abc import Mapping
 
