@@ -124,16 +124,16 @@ def ink(dark: np.ndarray) -> np.ndarray | None:
 
 
 def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, str, int]:
-    """Return the largest distance, in CSS pixels, between a label's edges as drawn by resvg and by the browser.
+    """Compare the edges of each label as drawn by resvg and as drawn by the browser.
 
-    Compares only labels on the page's background, because elsewhere, not all dark pixels belong to the label.
+    Only labels on the page's background are compared, because elsewhere, not all dark pixels belong to the label.
 
     Args:
         root: SVG of the figure.
         picture: PNG of the figure, with DENSITY pixels per CSS pixel.
 
     Returns:
-        The largest distance, the label with that distance, and the number of compared labels.
+        The largest distance in CSS pixels, the label with that distance, and the number of compared labels.
     """
     seen = np.asarray(Image.open(io.BytesIO(picture)).convert("L")) < 150
     independent = rendered(root, "white")[..., :3].mean(-1) < 150

@@ -65,7 +65,7 @@ def test_fresh_server_never_shows_the_default_streamlit_menu(unvisited, visit, p
 
 
 def test_every_page_is_named_in_a_menu_that_fits_the_screen(reader):
-    """Opens one page per menu, because test_every_page.py opens every part of every page at both screen sizes."""
+    """Opens only one page per menu: test_every_page.py opens every part of every page at this size and a larger one."""
     reader.resize(1024, 768)
     reader.open(f"/?{DREAM}")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")

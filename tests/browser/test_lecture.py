@@ -244,7 +244,7 @@ def test_clicker_without_slides_steps_through_heads_and_decoding_steps(reader):
     reader.wait()
     reader.page.keyboard.press("PageDown")
     reader.see("One row of a map · 2 of 4")
-    # The title appears before the buttons that the keys press.
+    # Wait for the buttons that the keys press, because they appear after the title.
     reader.wait()
     reader.page.keyboard.press("PageUp")
     reader.see("One row of a map · 1 of 4")

@@ -1,4 +1,4 @@
-"""Tests of typed text, choices and pins across clicks, page changes, reloads and a server restart, in Chromium."""
+"""Tests in Chromium that typed text, choices and pins survive clicks, page changes, reloads and a server restart."""
 
 import re
 from urllib.parse import urlparse

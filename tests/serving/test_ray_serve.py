@@ -147,7 +147,7 @@ def test_translations_match_the_local_model_even_if_one_of_two_replicas_dies(
 
 
 def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
-    """Check that traces (single and batched), decoding and scores match those of the local model."""
+    """Check that the remote model's traces (single and batched), decoding and scores match the local model's."""
     off = Interventions(gates={("cross", 0, 7): 0.0})
     texts = [sentence(number) for number in range(8)]
     found = {}

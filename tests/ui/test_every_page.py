@@ -108,7 +108,7 @@ RECORDED = ("gallery", "about")
 
 
 def address_of(place: Place, **more: str) -> dict[str, str]:
-    """Return the URL parameters of a place, with a sentence and its translation so that any model will do."""
+    """Return URL parameters that open a page or part, with a sentence and its translation, so that any model works."""
     return {"text": DREAM, **GIVEN, **dict(place.parameters), **more}
 
 

@@ -123,7 +123,7 @@ def test_effect_of_deleting_words_is_measured_on_demand(narrow_app):
     assert len(areas) == len(METHODS) and "In the order of **Rollout**" in texts(test)
     trace = narrow_app.trace(**SHORT)
     words = len(word_groups(trace.source_tokens, trace.source_text)) - 1
-    assert f"the {words} words more alike" in texts(test)
+    assert f"the ranking of the {words} words more than" in texts(test)
 
 
 def test_page_shows_the_recorded_agreement_over_many_sentences():

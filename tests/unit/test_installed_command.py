@@ -1,4 +1,4 @@
-"""Tests of the command `attention-atlas` without installing it."""
+"""Tests that run the command `attention-atlas` from the source folder, without installing the package."""
 
 import re
 import subprocess

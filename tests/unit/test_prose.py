@@ -40,7 +40,7 @@ PRIVATE = re.compile("|".join(rf"\b(?P<w{at}>{word})(?!\w)" for at, word in enum
 USUAL = {f"w{at}": usual for at, usual in enumerate(WORDS.values())}
 HEADLESS = re.compile(r"(What|Which|Who|Whose|Whom|Whatever|Whoever|Of)\b(?!.*\?)")
 HEADLESS_MODULE = re.compile(r"(What|Which|Who|Whose|Whom|Whatever|Whoever|Of|Where|How|When)\b(?!.*\?)")
-# On screen, a text may begin as in "What arrives from below", because first-year students understand this.
+# On screen, a text may begin with "What", as in "What arrives from below": first-year students understand it.
 HEADLESS_ON_SCREEN = re.compile(r"(Who|Whose|Whom|Whatever|Whoever)\b(?!.*\?)")
 HEADLESS_NAME = re.compile(r"test_(what|which|who|whose|whom|whoever|whatever|of)_|_what_is_")
 # Start of a comment that addresses a tool.

@@ -26,7 +26,7 @@ from transformer.values.patches import PatchSite, Place, has_heads, is_residual,
 from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
-# Each patch is a place, and the position in the other sentence from which the activation is copied.
+# Each patch is the activation to replace, and the position in the other sentence from which the new value is copied.
 Patches = tuple[tuple[Place, int], ...]
 # Effects are undefined if the two sentences' logit differences differ by less than this, in nats.
 MIN_DIFFERENCE = 0.5
@@ -34,14 +34,14 @@ MIN_DIFFERENCE = 0.5
 
 @dataclass(frozen=True)
 class PatchingQuestion:
-    """The two sentences of a patching experiment, and the choice between two next tokens that it measures.
+    """The two sentences of a patching experiment, and the two candidates for the next token that it compares.
 
     Attributes:
         text: sentence whose model run is patched.
         other: sentence whose model run supplies the activations.
         target: token ids of the translation that the model reads with either sentence.
         step: 0-based position of the predicted token.
-        tokens: ids of the two next tokens.
+        tokens: ids of the two candidates.
     """
 
     text: str

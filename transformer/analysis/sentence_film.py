@@ -78,7 +78,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
         word: 0-based index of the source word; -1 for the first token.
 
     Raises:
-        ValueError: the trace has no details.
+        ValueError: the trace was not computed with `details=True`.
     """
     source, target = source_words(trace), target_words(trace)
     target_word = counterparts(trace)[0][word] if word >= 0 else -1

@@ -18,13 +18,13 @@ from transformer.values.weights import Weights
 
 
 def alti(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Compute ALTI+ scores: the rollout of `mixing_by_proximity`. The trace must have details."""
+    """Compute ALTI+ scores: the rollout of `mixing_by_proximity`. Requires a trace computed with `details=True`."""
     source, prefix = roll_out(mixing_by_proximity(run.trace, run.weights))
     return attribution_of_shares("alti", run.trace, targets, source, prefix)
 
 
 def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:
-    """Compute the `proximity_shares` of every attention layer. The trace must have details."""
+    """Compute the `proximity_shares` of every attention layer. Requires a trace computed with `details=True`."""
     return mixing_of(trace, weights, proximity_shares)
 
 

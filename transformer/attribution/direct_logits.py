@@ -74,9 +74,9 @@ class DirectLogits:
 
 
 def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> DirectLogits:
-    """Split each target's logit into contributions of components, summed over the target's positions.
+    """Split each target's logit into the components' contributions, summed over the target's positions.
 
-    The trace must have details.
+    The trace must have been computed with `details=True`.
 
     Raises:
         ValueError: the model is post-norm, so later layer norms rescale what earlier components wrote.

@@ -1,4 +1,4 @@
-"""Sub-layers of one model run as linear maps, separated by head, in float64.
+"""Represents the sub-layers of a single model run as linear maps, separated by head, in float64.
 
 Attention weights, layer norm scales and activation factors are held constant, as in `transformer.attribution.frozen`.
 In addition, the contribution of each head or feed-forward network to every later input is kept separate.

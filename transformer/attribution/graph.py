@@ -89,7 +89,7 @@ class AttributionGraph:
 
     @property
     def sums(self) -> np.ndarray:
-        """Sum of each node's incoming edges, bias and own part, [N]."""
+        """For each node, the sum of its `inflow`, `biases` and `own`, [N]."""
         return self.inflow + self.biases + self.own
 
     def bias(self, stack: Stack) -> float:
@@ -181,7 +181,9 @@ def prune(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
 def _backward(
     run: FrozenRun, directions: np.ndarray
 ) -> tuple[dict[SubLayerId | Stack, np.ndarray], dict[SubLayerId, np.ndarray]]:
-    """Return the logit's gradients at sub-layer and embedding outputs, [T, D], and at head inputs, [R, T, D]."""
+    """Return the logit's gradients with respect to the outputs of sub-layers and embeddings, [T, D], and the inputs of
+    heads, [R, T, D].
+    """
     at: dict[Stack, np.ndarray] = {stack: np.zeros_like(last) for stack, last in run.last.items()}
     at["decoder"] = run.output["decoder"].adjoint(directions)
     gradients: dict[SubLayerId | Stack, np.ndarray] = {}

@@ -34,7 +34,7 @@ class TransformedVectors:
 
 
 def transformed_vectors(trace: Trace, weights: Weights, kind: Kind, layer: int) -> TransformedVectors:
-    """Compute the vectors that one attention layer adds up. The trace must have details."""
+    """Compute the vectors that one attention layer adds up. Requires a trace computed with `details=True`."""
     stack: Stack = "encoder" if kind == "encoder" else "decoder"
     part: Part = "cross_attention" if kind == "cross" else "self_attention"
     stream = trace.residual(stack, layer, part)[0].astype(np.float64)

@@ -71,7 +71,7 @@ class Notes:
         return value
 
     def of(self, part: str) -> Notes:
-        """Return a view of these notes for a part of the model; names get the part's name as a prefix."""
+        """Return a view of these notes for one model part. The view puts the part's name before each result's name."""
         notes = Notes(self._nudges)
         notes.values, notes._prefix = self.values, f"{self._prefix}{part}."
         return notes

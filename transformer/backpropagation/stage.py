@@ -108,7 +108,7 @@ class StageBuilder:
         """Make a stage for a parameter or an intermediate result.
 
         Args:
-            key: last part of the key.
+            key: last part of the stage's key.
             title: name of the stage.
             formula, letters: as in `Stage`. For a parameter, `letters` does not begin with the batch dimension "B".
             name: name of the intermediate result or parameter.

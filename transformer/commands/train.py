@@ -110,7 +110,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         nargs="+",
         required=True,
         metavar="DIR",
-        help="folders of translation models, each trained further from the previous one",
+        help="folders of translation models that began training with the same weights",
     )
     command.add_argument("--output", type=Path, required=True, metavar="DIR", help="model folder to write")
 

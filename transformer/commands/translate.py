@@ -58,7 +58,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="SITE.LAYER.HEAD~POSITION",
-        help="copy this activation from the run on --other, such as cross.outputs.4.8~10 or encoder.residual.3~7; "
+        help="copy this activation, such as cross.outputs.4.8~10 or encoder.residual.3~7, from the run on --other; "
         "layers, heads and positions are numbered from 1; repeat the option for more activations",
     )
     translate.add_argument(

@@ -16,7 +16,8 @@ from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 
 Choice = TypeVar("Choice")
 
-# Maximum number of tokens per character. If the limit leaves room for this many tokens, any character may begin.
+# Maximum number of tokens in one character, which has at most four UTF-8 bytes. If at least this many tokens may still
+# be written, any character may begin.
 LONGEST_CHARACTER = 4
 
 

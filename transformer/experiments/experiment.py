@@ -179,7 +179,7 @@ def _texts(content: bytes) -> list[bytes]:
         # Limit the output, because a small malicious file could decompress to gigabytes.
         return [zlib.decompressobj().decompress(base64.b64decode(each), MAX_BYTES + 1) for each in whole]
     except (ValueError, zlib.error):
-        raise ExperimentError("The experiment in this file is damaged: save the file again.") from None
+        raise ExperimentError("The experiment in this file is damaged: save a new copy from the app.") from None
 
 
 def _rounded(value: float | Sequence[Any] | None) -> Any:

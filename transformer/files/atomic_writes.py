@@ -40,7 +40,7 @@ def check_output(path: Path) -> None:
         if path.is_dir():
             raise AtlasError(f"{path} is a folder: name a file, such as {path / 'NAME'}")
         if not path.parent.is_dir():
-            raise AtlasError(f"there is no folder {path.parent} to write {path.name} into")
+            raise AtlasError(f"there is no folder {path.parent} for {path.name}: create it, or name another")
         if not path.exists():
             # Creating a temporary file is the only check that works for every folder.
             TemporaryFile(dir=path.parent).close()

@@ -30,7 +30,7 @@ PICKLE_PATTERNS = [PICKLE, PICKLE_INDEX, "pytorch_model-?????-of-?????.bin"]
 
 
 def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
-    """Download the files that the import needs into huggingface_hub's cache, unless they are cached already.
+    """Download the files that the import needs, unless huggingface_hub's cache already has them.
 
     Args:
         name: repository name, "owner/name".
@@ -38,7 +38,7 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
         pickle: whether to download pickled weights (pytorch_model.bin) too.
 
     Returns:
-        The downloaded folder, and the commit hash.
+        The folder in the cache, and the commit hash.
 
     Raises:
         CheckpointError: the files cannot be downloaded.

@@ -10,7 +10,7 @@ DISCOUNT = 0.75
 class Bigrams:
     """Probabilities of a token given the previous token, estimated by counting token pairs in texts.
 
-    The estimate is interpolated absolute discounting (Ney, Essen and Kneser 1994, "On Structuring Probabilistic
+    The method is interpolated absolute discounting (Ney, Essen and Kneser 1994, "On Structuring Probabilistic
     Dependences in Stochastic Language Modelling", section 2). DISCOUNT is subtracted from every pair's count. The freed
     probability is distributed in proportion to single-token counts plus one.
 

@@ -72,7 +72,7 @@ def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any
     what = f"{where}: the figure {figure['show']}"
     if parameters.keys() - needed - optional or needed - parameters.keys():
         takes = ", ".join([*sorted(needed), *(f"{one} (optional)" for one in sorted(optional))]) or "nothing"
-        raise LessonError(f"{what} accepts {takes}; the lesson gives {', '.join(sorted(parameters)) or 'nothing'}")
+        raise LessonError(f"{what} accepts {takes}, but the lesson sets {', '.join(sorted(parameters)) or 'nothing'}")
     if optional >= TOGETHER and len(TOGETHER & parameters.keys()) == 1:
         raise LessonError(f"{what} needs both kind and head, or neither")
     if "part" in parameters and "head" in parameters and "part" in optional:

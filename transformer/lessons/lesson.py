@@ -157,7 +157,7 @@ def lesson_of(name: str, text: str) -> Lesson:
     sentence = _text("the lesson", document, "sentence", needed=True)
     steps = document.get("steps")
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
-        raise LessonError("the steps are missing: begin each with a line [[steps]]")
+        raise LessonError("the lesson has no steps: begin each step with the line [[steps]]")
     if not MIN_STEPS <= len(steps) <= MAX_STEPS:
         raise LessonError(f"the number of steps is {len(steps)}; it must be {MIN_STEPS} to {MAX_STEPS}")
     title, summary = (_text("the lesson", document, key, needed=True) for key in ("title", "summary"))
@@ -232,12 +232,13 @@ def _check_texts(where: str, step: LessonStep) -> None:
             )
     if unknown := set(step.carried_by) - set(values):
         raise LessonError(
-            f"{where}: carried_by names {', '.join(map(quoted, sorted(unknown)))}; the claim {step.claim} has the "
-            f"values: {', '.join(values)}"
+            f"{where}: carried_by names {', '.join(map(quoted, sorted(unknown)))}, but the claim {step.claim} has only "
+            f"the values: {', '.join(values)}"
         )
     if step.guess and step.guess not in values:
         raise LessonError(
-            f"{where}: guess is {quoted(step.guess)}; the claim {step.claim} has the values: {', '.join(values)}"
+            f"{where}: guess is {quoted(step.guess)}, but the claim {step.claim} has only the values: "
+            f"{', '.join(values)}"
         )
 
 

@@ -109,7 +109,7 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
             f"the figure does not show {value} ({_format_value(measured)}): choose another figure, or remove the "
             "value from the answer"
         )
-    # Prefer a place whose name contains the value's name.
+    # Prefer a place in the figure whose name contains the value's name.
     at = min(matching, key=lambda at: value not in at)
     return f"add the place that shows {value} to carried_by, such as {value} = {at!r}"
 

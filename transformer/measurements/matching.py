@@ -56,7 +56,7 @@ class KindMatch:
 
 @dataclass(frozen=True, eq=False)
 class HeadMatches(Record):
-    """One-to-one matches between the heads of models A and B that behave most similarly, for each attention kind.
+    """The heads of models A and B, matched one to one by how similarly they behave, for each attention kind.
 
     Attributes:
         model, other: `Translator.version` of A and of B.

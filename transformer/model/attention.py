@@ -33,7 +33,7 @@ class AttentionContext(NamedTuple):
 
     Attributes:
         mask: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything. In
-            local attention, the mask covers a single block; in compressed attention, its columns are merged keys.
+            local attention, all blocks use the same mask; in compressed attention, its columns are merged keys.
         relative: the positional encoding's effect on queries, keys and scores; None for no effect.
         hooks: hooks that change and record the layer's values.
     """
@@ -79,10 +79,10 @@ def scaled_dot_product_attention(
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext, *, dropout: float) -> Tensor:
-    """Return the output of `scaled_dot_product_attention`. Use torch's fused kernel where it is possible and faster.
+    """Return the output of `scaled_dot_product_attention`, using torch's fused kernel where it works and is faster.
 
-    The kernel gives no access to scores and weights, so it is not used if they are changed or recorded. It is not used
-    with relative positions either, nor for training on a CPU, where its backward pass is slower.
+    The kernel gives no access to scores and weights, so it is not used if they are changed or recorded. Nor is it used
+    with relative positions, or for training on a CPU, where its backward pass is slower.
     """
     mask, relative, hooks = context
     query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)

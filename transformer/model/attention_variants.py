@@ -18,7 +18,7 @@ from transformer.model.masks import causal_mask, compressed_mask, intersect
 
 
 class LocalAttention(SelfAttention):
-    """Multi-head attention within blocks of `config.block` positions; the mask covers a single block."""
+    """Multi-head attention within blocks of `config.block` positions; all blocks use the same mask."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config.d_model, config.heads, dropout=config.dropout)

@@ -28,7 +28,7 @@ class Compression(nn.Module):
     def forward(self, read: KeysAndValues) -> KeysAndValues:
         """Shorten keys and values of S positions to ceil(S / stride) positions.
 
-        If `stride` does not divide S, the last group is padded with zeros; `compressed_mask` hides its merged key.
+        If `stride` does not divide S, the last group is zero-padded, and `compressed_mask` hides that group's key.
         """
         return KeysAndValues.of(self._shortened(self.keys, read.keys), self._shortened(self.values, read.values))
 

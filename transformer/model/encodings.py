@@ -54,7 +54,7 @@ class Encoding:
         return None
 
     def angles(self, length: int, d_head: int) -> np.ndarray | None:
-        """Return angles that rotate the dimension pairs (0, 1), (2, 3), ... of queries and keys, radians [P, K / 2].
+        """Return the rotation angle of each dimension pair (0, 1), (2, 3), ... of queries and keys, radians [P, K / 2].
 
         None means no rotation.
         """

@@ -9,9 +9,9 @@ import numpy as np
 def slopes(heads: int) -> np.ndarray:
     """Return each head's slope [H], the decrease in a score per position of distance.
 
-    If H is a power of two, the slopes form a geometric sequence with first term and ratio 2^(-8 / H) (section 3).
-    Otherwise, they follow the ALiBi authors' code: first the slopes for the next smaller power of two, then every
-    second slope for the next larger one.
+    If H is a power of two, the slopes form a geometric sequence with first term and ratio 2^(-8 / H) (Press et al.
+    2022, section 3). Otherwise, they follow the ALiBi authors' code: first the slopes for the next smaller power of
+    two, then every second slope for the next larger one.
 
     Raises:
         ValueError: `heads` is less than 1.

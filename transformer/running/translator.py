@@ -336,7 +336,8 @@ class Translator(Runs):
 
         Raises:
             DeviceError: the device ran out of memory.
-            ValueError: the trace has no details or lacks a target's position, or the method does not support the trace.
+            ValueError: the trace was not computed with `details=True` or lacks a target's position, or the method does
+                not support the trace.
         """
         with device_errors_explained(self.device):
             chosen = every_position(trace) if targets is None else targets

@@ -1,4 +1,4 @@
-"""Answers HTTP requests with a translator, independently of the HTTP server used."""
+"""Answers HTTP requests by calling a translator. Works with any HTTP server."""
 
 import logging
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Creates synthetic training pairs: one side is real text, the other is a model's translation."""
+"""Creates synthetic training pairs, each of a real text and a model's translation of it."""
 
 import gzip
 import logging

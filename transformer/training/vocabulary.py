@@ -1,4 +1,4 @@
-"""Counts how many words in a text are a single token in a vocabulary."""
+"""Counts the words in a text that a vocabulary encodes as a single token."""
 
 import re
 from collections import Counter
@@ -36,7 +36,7 @@ class Coverage:
 
 
 def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
-    """Count how many words in the texts are a single token in a vocabulary.
+    """Count the words in the texts that a vocabulary encodes as a single token.
 
     Raises:
         ValueError: the texts contain no words.

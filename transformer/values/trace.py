@@ -176,7 +176,7 @@ class Trace:
         Scores have the shape [L, H, rows, columns]; queries, keys, values and outputs have the shape [L, H, tokens, K].
 
         Raises:
-            ValueError: the trace has no details.
+            ValueError: the trace was not computed with `details=True`.
         """
         return self._requested(f"{kind}_{name}")
 
@@ -189,7 +189,7 @@ class Trace:
             part: one of `parts(stack)`.
 
         Raises:
-            ValueError: the trace has no details, or the stack has no such part.
+            ValueError: the trace was not computed with `details=True`, or the stack has no such part.
         """
         parts = self.parts(stack)
         before = layer * len(parts) + parts.index(part)
@@ -202,7 +202,7 @@ class Trace:
         P is the number of sub-layers in a layer, N the number of tokens.
 
         Raises:
-            ValueError: the trace has no details.
+            ValueError: the trace was not computed with `details=True`.
         """
         return self._requested(f"{stack}_residual")
 
@@ -210,7 +210,7 @@ class Trace:
         """Return the output of every feed-forward network of a stack, [L, N, D], for N tokens.
 
         Raises:
-            ValueError: the trace has no details.
+            ValueError: the trace was not computed with `details=True`.
         """
         return self._requested(f"{stack}_feed_forward")
 

@@ -81,7 +81,7 @@ def _show_offsets(table: np.ndarray) -> None:
             show_numbers(
                 frame(values, None, None, corner="position", first=(1, 1)),
                 f"positions_{name}_matrix",
-                label=f"{title} of every pair",
+                label=f"{title} for every pair of positions",
             )
     st.caption(
         "sin a · sin b + cos a · cos b = cos(a − b): each pair of dimensions adds cos(offset × frequency) to "

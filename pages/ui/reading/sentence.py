@@ -227,11 +227,11 @@ def _warnings(reading: Reading) -> list[str]:
     # Give only one of these warnings: a text in another script would cause both, because most characters are unknown.
     warnings = warnings or unknown_characters(own.source_text, own.source_tokens, own.target_text)
     codes = reading.translator.tokenizer.codes
-    # A model that also has codes for source languages ("<<eng>>") has default languages, so it does not guess.
+    # A model that also has codes for source languages ("<<eng>>") has default languages, so it needs no warning.
     if codes and codes[0].startswith(">") and own.source_tokens[0].role != "language":
         warnings.append(
             "This model can translate into several languages. Choose one beside the sentence; otherwise, the model "
-            "guesses."
+            "guesses the language."
         )
     if not own.complete:
         warnings.append("The translation reached the length limit before it was finished.")

@@ -224,7 +224,7 @@ def read_instead(target: str, origin: str = "") -> None:
 
 
 def origin(target: str) -> str:
-    """Return how a translation was decoded; empty unless it is the last one that was passed to `read_instead`."""
+    """Return how `target` was decoded, if `read_instead` received it last; otherwise, return an empty string."""
     decoded, words = st.session_state.get(ORIGIN, ("", ""))
     return words if decoded == target else ""
 

@@ -32,8 +32,8 @@ from transformer.values.interventions import Interventions, head_name
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
 # Display names of the removal orders in recorded measurements, by `Quality.order`.
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# Heads "can go" as long as the translation loses at most half of its probability (HALF_PROBABILITY, in nats). Over many
-# sentences, heads can go as long as BLEU keeps at least SCORE_SHARE of its value with all heads.
+# In one sentence, heads "can go" until the translation loses more than half of its probability (HALF_PROBABILITY, in
+# nats). Over many sentences, heads can go until BLEU falls below SCORE_SHARE times the BLEU of the intact model.
 HALF_PROBABILITY, SCORE_SHARE = math.log(2), 0.9
 # Number of random removal orders for one sentence.
 SEEDS = 3

@@ -43,9 +43,10 @@ def pick_heads(reading: Reading) -> Interventions:
             MODES,
             OffParams,
             "mode",
-            help="These are called zero ablation, mean ablation, uniform attention and resample ablation. Later layers "
-            "never received zeros in training. The mean output is what they receive on average. The output for another "
-            "sentence is one that they could have received. It depends on the sentence drawn, so several are tried.",
+            help="These are called zero ablation, mean ablation, uniform attention and resample ablation. Zeros "
+            "are values that later layers never received in training. The mean output is what they receive on average. "
+            "The output for another sentence is one that they could have received. It depends on the sentence drawn, "
+            "so several are tried.",
         )
     gate.slider(
         "Gate: factor on the output",

@@ -80,7 +80,7 @@ def describe_head(view: View, metrics: HeadMetrics, layer: int, head: int) -> st
 
 
 def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
-    """Return a sentence about where a head mostly looks or, if there is no such place, about how focused the head is.
+    """Return a sentence about where a head mostly looks or, if it has no main target, about how focused the head is.
 
     Args:
         head_pattern: the pattern in the head's weights.
@@ -149,7 +149,7 @@ def _describe_oddities(view: View, metrics: HeadMetrics, layer: int, head: int) 
 
 
 def _describe_outlier(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
-    """Return a Markdown sentence about the row that contradicts the head's name most; empty if no row does."""
+    """Return, in a list, a Markdown sentence about the row that contradicts the head's name most; [] if none does."""
     outlier = expected.outlier(view.weights[layer, head])
     if outlier is None:
         return []

@@ -109,7 +109,8 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
     alike, opposed = int((beyond & (taus > 0)).sum()), int((beyond & (taus < 0)).sum())
     size, number = question.size, len(agreed.columns)
     parts = [
-        f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than expected by chance"
+        f"Of {len(taus)} pairs of methods, **{alike}** agree on the ranking of the {number} {size}s more than "
+        "expected by chance"
         + (f", and {opposed} disagree more than expected by chance" if opposed else "")
         + f"; the agreement of the other {len(taus) - alike - opposed} could be due to chance."
     ]

@@ -26,7 +26,7 @@ WORD_KEY = "mattered_word"
 
 
 def pick_question(reading: Reading) -> AttributionQuestion:
-    """Show a button for each word of the translation and a menu of other candidates; return the question."""
+    """Show buttons for a translation's words and a menu of alternatives to the chosen word; return the question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.tokens
     word = explained_group(trace, params) or _default_word(reading, words=words)

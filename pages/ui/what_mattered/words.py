@@ -142,6 +142,6 @@ def _describe_strip(question: AttributionQuestion) -> str:
         missing = [title(method) for method, properties in METHODS.items() if not properties.contrastive]
         sentences.append(
             f"Left out: {', '.join(missing)}. These methods give every candidate the same scores, so they cannot say "
-            "why this one was chosen and not another."
+            "why the model preferred one to another."
         )
     return " ".join(sentences)

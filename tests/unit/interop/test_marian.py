@@ -214,7 +214,7 @@ APPLIED = {
     "max_length": 20,
     "bad_words_ids": [[95], [3]],
 }
-# Settings that have no effect, or that our search applies as well.
+# Settings that have no effect, or that this project's search also applies.
 IDLE = {
     "repetition_penalty": 1.0,
     "no_repeat_ngram_size": 0,

@@ -50,7 +50,10 @@ def test_lesson_claim_with_a_value_shown_in_its_figure_is_accepted(copying_trans
     ("line", "message"),
     [
         ('carried_by = "sum"', "carried_by is 'sum'; for each value, write the place"),
-        ('carried_by = { total = "sum of have" }', "carried_by names 'total'; the claim row_sum has the values: sum"),
+        (
+            'carried_by = { total = "sum of have" }',
+            "carried_by names 'total', but the claim row_sum has only the values: sum",
+        ),
         (
             'before = { show = "map", kind = "encoder", head = "next" }',
             "must be a map, and the step's own figure must be",

@@ -127,7 +127,7 @@ def test_edit_of_a_word_applies_to_all_its_tokens(small_translator, trace):
     words = merge_words(after.cross, rows, columns)[1, 2]
     assert words[row, column] == pytest.approx(0.6, abs=1e-6)
     np.testing.assert_allclose(words.sum(axis=-1), 1, atol=1e-5)
-    # The other columns keep their proportions, separately for each token of the edited word.
+    # In the row of each token of the edited word, the other columns keep their proportions.
     for position in rows[row]:
         old, new = (np.delete(each.cross[1, 2, position], columns[column]) for each in (trace, after))
         np.testing.assert_allclose(new / new.sum(), old / old.sum(), atol=1e-6)

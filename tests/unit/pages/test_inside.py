@@ -72,7 +72,7 @@ def test_every_stage_has_its_own_explanation(shaped_translator, shaped_trace):
 
 
 def test_every_explanation_belongs_to_a_stage(shipped, small_config, tokenizer):
-    """The shipped model has all stages except those for relative positions."""
+    """The shipped model lacks only the stages for relative positions, so other models supply these."""
     others = [
         Translator(Checkpoint(build(replace(small_config, positions=kind)).eval(), tokenizer), device="cpu", version="")
         for kind in RELATIVE

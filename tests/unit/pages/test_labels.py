@@ -29,7 +29,7 @@ def test_ellipsis_marks_a_word_that_is_split_between_two_rows(shipped):
     for kind in ("decoder", "cross"):
         rows = row_labels(axes_of(trace, kind, words=True))
         assert f"in: seinen → out: {first}…" in rows and f"in: Schirmständer → out: …{rest} gestern" in rows
-        # Punctuation is a separate word.
+        # Each punctuation mark counts as a separate word.
         assert {"in: gestern → out: ,", "in: , → out: ja"} <= {*rows}
     assert not any("…" in row for row in row_labels(axes_of(trace, "decoder")))
 

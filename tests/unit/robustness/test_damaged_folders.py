@@ -62,7 +62,7 @@ CELLS = ["nan", "inf", "", "x", "=1+1", "1e999", "\x00", "ä", '"', "1,2", "\r",
 
 
 class Whole(NamedTuple):
-    """Intact model folders of every type, and the models loaded from them."""
+    """One intact folder for each type of model, and the models loaded from these folders."""
 
     folders: dict[str, Path]
     models: dict[str, Translator | LanguageModel]

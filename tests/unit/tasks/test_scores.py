@@ -1,4 +1,4 @@
-"""Tests of the events of a training run, and of head scores computed from attention whose scores are known."""
+"""Tests of training-run events, and of head scores computed from attention for which the correct scores are known."""
 
 from dataclasses import replace
 

@@ -126,9 +126,9 @@ METRICS = (
     _share_metric(
         "alignment_predicted",
         "aligns the predicted token",
-        "Share of target tokens for which the head looks most at the source token with the most attention from all "
-        "heads together. The head is measured at the step that predicts the target token. Links to the first source "
-        "token are not counted.",
+        "Share of target tokens for which the head looks most at the source token that gets the most attention from "
+        "all heads together. The head is measured at the step that predicts the target token. Links to the first "
+        "source token are not counted.",
         ("cross",),
     ),
     _share_metric(

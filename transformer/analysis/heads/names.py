@@ -90,8 +90,8 @@ RULES = (
     # about 40% of the alignment links, so the threshold here is 50%.
     Rule(
         "alignment",
-        "For more than half of the target tokens, the head looks most at the source token with the most attention from "
-        "all heads together. The head is measured at the step that predicts the target token and at the step that "
+        "For more than half of the target tokens, the head looks most at the source token that gets the most attention "
+        "from all heads together. The head is measured at the step that predicts the target token and at the step that "
         "reads it; one of the two is enough (this app's own threshold).",
         ("cross",),
         lambda values: _most(values["alignment_predicted"]) | _most(values["alignment_read"]),

@@ -80,7 +80,10 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
 
 
 def head_identifiability(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int) -> Identifiability:
-    """Split one head's attention weights into an effective and a null part, from a trace with details."""
+    """Split one head's attention weights into an effective and a null part.
+
+    The trace must have been computed with `details=True`.
+    """
     values = trace.detail(kind, "values")[layer, head].astype(np.float64)
     transformed = values @ weights.attention(kind, layer).output[head]
     attention = trace.attention(kind)[layer, head].astype(np.float64)

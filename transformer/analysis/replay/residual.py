@@ -60,7 +60,7 @@ class StreamSizes:
 
 
 def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Part) -> SubLayer:
-    """Recompute one sub-layer step by step. The trace must have details."""
+    """Recompute one sub-layer step by step. Requires a trace computed with `details=True`."""
     config, name, notes = weights.config, f"{stack}_layers.{layer}.{part}", Notes()
     before, after = (stream.astype(np.float64) for stream in trace.residual(stack, layer, part))
     norm = select(weights.arrays, f"{name}_residual")
@@ -90,7 +90,7 @@ def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Par
 
 
 def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
-    """Compute the norms of the residual stream and of every sub-layer's output. The trace must have details."""
+    """Compute norms of the residual stream and sub-layer outputs. Requires a trace computed with `details=True`."""
     stream = trace.residual_stream(stack).astype(np.float64)
     parts = trace.parts(stack)
     layers = (len(stream) - 1) // len(parts)

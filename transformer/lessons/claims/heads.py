@@ -73,7 +73,7 @@ def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -
 
 @claim("weight", "other", "times", "more", "count", "layer", "head")
 def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
-    """In an encoder head, one word looks at another more than at a third word, and over twice as much as average."""
+    """In an encoder head, one word looks at another more than at a third word, with over twice the average weight."""
     weights = evidence.view("encoder").weights
     at = evidence.head("encoder", f"{row} -> {column}")
     row_at = evidence.row("encoder", row, at)

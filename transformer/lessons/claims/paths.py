@@ -15,7 +15,7 @@ from transformer.lessons.evidence import Evidence
 from transformer.running.runs.graph import GraphRun, PathEffectsRun
 from transformer.running.runs.trace import TraceRun
 
-# Number of paths to cut, largest first.
+# Number of paths to cut, starting with the largest.
 CUT_COUNT = 8
 # A measured effect is a surprise if it differs from the predicted effect by more than this fraction of the prediction.
 MIN_SURPRISE = 0.5
@@ -63,7 +63,7 @@ def graph_adds_up(evidence: Evidence, step: int) -> Finding:
 
 @claim("name", "predicted", "measured", "token", "other")
 def cut_confirms(evidence: Evidence, step: int) -> Finding:
-    """Cutting the largest direct path from a head changes the token's lead in the direction that the graph predicts."""
+    """Cutting the largest direct path from a head changes the lead over the runner-up in the predicted direction."""
     cut = cut_paths(evidence, step)
     at = next((index for index, name in enumerate(cut.names) if name.split(",")[0] in KIND_NAMES.values()), None)
     if at is None:
