@@ -120,7 +120,7 @@ def test_effect_of_deleting_words_is_measured_on_demand(narrow_app):
     test.toggle("mattered_deletion").set_value(True).run()
     assert healthy(test) and figures(test) == (0, 2)
     areas = table(test, "most important first")
-    assert len(areas) == len(METHODS) and "In the order of **Rollout**" in texts(test)
+    assert len(areas) == len(METHODS) and "for the ranking of **Rollout**" in texts(test)
     trace = narrow_app.trace(**SHORT)
     words = len(word_groups(trace.source_tokens, trace.source_text)) - 1
     assert f"the ranking of the {words} words more than" in texts(test)
