@@ -1,4 +1,4 @@
-"""Converts a gradient into a matrix with row and column labels. Pure functions."""
+"""Pure functions that convert a gradient into a matrix with row and column labels."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Generates Python code that reproduces the user's changes. Pure functions."""
+"""Pure functions that generate Python code to reproduce the user's changes."""
 
 from pathlib import Path
 

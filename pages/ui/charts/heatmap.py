@@ -1,4 +1,4 @@
-"""Plotly heatmaps of large arrays. Pure functions.
+"""Pure functions that draw Plotly heatmaps of large arrays.
 
 Plotly renders thousands of cells as one image. For a few hundred cells, use `pages.ui.charts.matrix`.
 """

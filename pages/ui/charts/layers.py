@@ -1,4 +1,4 @@
-"""Combines Altair charts into a layered chart. Pure functions."""
+"""Pure functions that combine Altair charts into a layered chart."""
 
 from typing import Any
 

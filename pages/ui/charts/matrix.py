@@ -1,4 +1,4 @@
-"""Altair heatmaps of small arrays, and tables of an attention map's weights. Pure functions."""
+"""Pure functions that draw Altair heatmaps of small arrays, and list an attention map's weights in tables."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Table and bar chart of next-token probabilities, to compare model runs. Pure functions."""
+"""Pure functions that show next-token probabilities as a table and a bar chart, to compare model runs."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Bar chart of the number of parameters in each part of a model. Pure functions."""
+"""Pure functions that draw a bar chart of the number of parameters in each part of a model."""
 
 from collections.abc import Sequence
 from textwrap import wrap

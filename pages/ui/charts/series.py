@@ -1,4 +1,4 @@
-"""Colours of series, and line charts that compare chosen and random orders of removing items. Pure functions."""
+"""Pure functions that colour series, and draw line charts to compare chosen and random orders of removing items."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tables of the calculations for one cell of an attention map. Pure functions."""
+"""Pure functions that tabulate the calculations for one cell of an attention map."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Converts the array of a model stage into a matrix with labels, or a table of tokens. Pure functions."""
+"""Pure functions that convert the array of a model stage into a matrix with labels, or into a table of tokens."""
 
 from dataclasses import dataclass
 

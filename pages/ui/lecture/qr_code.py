@@ -1,4 +1,4 @@
-"""Creates QR codes of page URLs for the audience's phones. Pure functions."""
+"""Pure functions that create QR codes of page URLs for the audience's phones."""
 
 from collections.abc import Container, Mapping
 from ipaddress import ip_address
