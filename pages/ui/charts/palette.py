@@ -1,4 +1,4 @@
-"""Pure functions that return the colours of all figures, from the palette file shared with the JavaScript components."""
+"""Pure functions that return the colours of all figures. The palette file is shared with the JavaScript components."""
 
 import altair as alt
 import numpy as np
