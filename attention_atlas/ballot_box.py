@@ -92,7 +92,7 @@ class BallotBox:
                 question.
         """
         if self.status != "closed":
-            raise VoteError(409, "Close the vote first.")
+            raise VoteError(409, f"Only a closed vote can be revealed; the status of this vote is “{self.status}”.")
         if not 0 <= answer < len(self.choices) or len(shares) not in (0, len(self.choices)):
             raise VoteError(400, "The answer or the model's probabilities do not match the vote's choices.")
         self._to("revealed")

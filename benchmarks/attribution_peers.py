@@ -172,7 +172,10 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
 
 
 def by_inseq(marian: Marian) -> dict[Method, Explain]:
-    """Return, by method, functions that explain Hugging Face's model with inseq, which loops over the tokens itself."""
+    """Return functions that explain Hugging Face's model with inseq, by method.
+
+    One call to inseq explains the tokens at all given positions.
+    """
     log_prob = {"attributed_fn": "probability", "logprob": True}
     calls: dict[Method, tuple[str, dict[str, object]]] = {
         "weights": ("attention", {}),

@@ -20,7 +20,7 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.state import session
 from transformer.values.interventions import AS_TRAINED
 
-# Keep the gaps small. On a projector, too many lines above the map would push it off the screen.
+# Keep the gaps small, so that the map still fits on the screen of a projector.
 with st.container(gap="xsmall"):
     reading = read_sentence()
     beside = show_translation(reading)

@@ -17,7 +17,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["how_it_came_about"]
 
-# Keep the gaps small. On a projector, too many lines above a figure would push it off the screen.
+# Keep the gaps small, so that a figure still fits on the screen of a projector.
 with st.container(gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center"):
         subject_choice(GraphParams.PREFIX)

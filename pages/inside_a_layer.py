@@ -16,7 +16,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["inside_a_layer"]
 
-# Keep the gaps small. On a projector, too many lines above a figure would push it off the screen.
+# Keep the gaps small, so that a figure still fits on the screen of a projector.
 with st.container(gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center"):
         subject_choice(InsideParams.PREFIX)

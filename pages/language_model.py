@@ -15,7 +15,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["language_model"]
 
-# Keep the gaps small. On a projector, too many lines above the map would push it off the screen.
+# Keep the gaps small, so that the map still fits on the screen of a projector.
 with st.container(gap="xsmall"):
     model = language_model()
     with st.container(horizontal=True, vertical_alignment="center", key="what_it_is"):

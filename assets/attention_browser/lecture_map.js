@@ -30,11 +30,12 @@ const LABEL_PITCH = 1.08;
 // Limits for the width of the labels beside a map, as fractions of the total width: the usual limit, and the limit if
 // even the smallest font needs more.
 const LABELS_BESIDE = [0.34, 0.45];
-// The same limits for the height of labels above a map, as fractions of the total height, in wide and in high spaces.
+// The corresponding limits for the height of the labels above a map, as fractions of the total height, in wide and in
+// high spaces.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
 const LABELS_ABOVE_HIGH = [0.25, 0.35];
 const LABEL_TOP = 13;
-// Minimum length of the space for column labels; matters only on screens of little height.
+// Minimum length of the space for column labels; matters only on short screens.
 const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
 // Half the height of the lowest number beside the colour bar.
@@ -71,8 +72,8 @@ export function zoomedSurface(canvas, { width, height }, zoom) {
 }
 
 /**
- * Returns the geometry of a map that fills the available space, like `mapGeometry` but without titles and bars. It uses
- * the most legible of the label sizes and angles that omit the fewest labels.
+ * Returns the geometry of a map that fills the available space, like `mapGeometry` but without titles and bars. Label
+ * sizes and angle are those that omit the fewest labels; if several do, the most legible of these.
  * @param {Arranged} arranged
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}

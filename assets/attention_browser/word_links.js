@@ -72,8 +72,8 @@ export function wordLinks(data, choice, word) {
 }
 
 /**
- * Returns the links from and to a word. In the result, `lit` is the largest excess over the usual weight in each head,
- * and `strongest` is empty. The result is null if `word` is null or has no positions.
+ * Returns how far the links from and to a word stand out in each head: `lit` is the largest excess over the usual
+ * weight, and `strongest` is empty. Returns null if `word` is null or has no positions.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {{ rows: number[], columns: number[] } | null} word positions of the word's rows and columns

@@ -75,7 +75,8 @@ function withLightColours(drawing, light, act) {
 }
 
 /**
- * Returns an element inside a component. The theme's colours are available on this element as CSS variables.
+ * Returns the root element of the first component in `place`, or undefined. This element has the theme's colours as CSS
+ * variables.
  * @param {HTMLElement} place
  */
 function hostOf(place) {

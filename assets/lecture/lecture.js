@@ -132,8 +132,8 @@ class Lecture extends Component {
   }
 
   /**
-   * Switches the enlarged fonts of page.css on or off. It sets a class, which takes effect at once. A style sheet would
-   * not: Streamlit would remove it only after drawing and measuring the next figure.
+   * Switches the enlarged fonts of page.css on or off by a class, which takes effect at once. Streamlit would remove a
+   * style sheet only after drawing and measuring the next figure.
    * @param {boolean} lecture
    */
   reflectMode(lecture) {

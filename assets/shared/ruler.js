@@ -60,9 +60,9 @@ export function shortened(string, width, size, bold = false) {
   if (to) {
     const room = width - textWidth(ARROW, size, bold);
     const [first, second] = [from, to].map((part) => textWidth(part, size, bold));
-    // One side gets the room that it needs, up to a limit, and the other side gets the rest. A side with a symbol goes
-    // first, because part of a symbol means nothing; otherwise, the shorter side does. The limit is 3/4 of the room for
-    // a side with a symbol, and 1/2 for a side without.
+    // The side with priority gets the room that it needs, up to a limit; the other side gets the rest. A side with a
+    // symbol has priority, because part of a symbol means nothing; otherwise, the shorter side does. The limit is 3/4
+    // of the room for a side with a symbol, and 1/2 for a side without.
     const [fromMost, toMost] = [from, to].map((part) => (part.search(SYMBOL) < 0 ? room / 2 : 0.75 * room));
     const fromRoom = fromMost > toMost || (fromMost === toMost && first < second)
       ? Math.min(first, fromMost) : room - Math.min(second, toMost);

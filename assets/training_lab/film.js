@@ -8,7 +8,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
 /**
  * The user's view (pages/ui/params/training_lab.py). If `moment` is -1, the view shows the newest snapshot.
- * `encoder`, `decoder` and `cross` are head numbers, counted from 1 through all layers; 0 means the head in the first
+ * `encoder`, `decoder` and `cross` are 1-based head numbers, counted across all layers; 0 means the head in the first
  * event of this attention kind. The score "auto" is the score of the first event that has one.
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */
@@ -36,7 +36,7 @@ export class Film {
   }
 
   /**
-   * Returns the index of the last snapshot at or before the step `moment`, or of the newest snapshot if it is negative.
+   * Returns the index of the last snapshot at or before step `moment`; a negative `moment` selects the newest snapshot.
    * @param {FilmView} view
    */
   indexOf({ moment }) {

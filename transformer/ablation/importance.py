@@ -27,7 +27,7 @@ class MeasuredImportance:
         mode: how a head's output is replaced.
         measured: change in the log-probability when only one head is off, averaged over the draws, nats.
         estimated: first-order estimate of the change in "zero" mode, nats: the negative gradient of the
-            log-probability with respect to a factor on the head's output.
+            log-probability with respect to a factor that multiplies the head's output.
         log_prob: log-probability of the translation with every head on, nats.
         drawn: change in each draw of "resample" mode, nats, [R, L, H] for each attention kind. R is 1 in other modes.
         changed: fraction of draws, 0 to 1, in which the translation's token is not the most likely one at some step. In

@@ -39,7 +39,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         kind: "encoder", "decoder" or "cross".
         subtitle: a sentence that explains the attention kind, with {source} and {target} in place of language names.
     """
-    # Keep the gaps small. On a projector, too many lines above the map would push it off the screen.
+    # Keep the gaps small, so that the map still fits on the screen of a projector.
     with st.container(gap="xsmall"):
         reading = read_sentence()
         with show_translation(reading):

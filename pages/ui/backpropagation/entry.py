@@ -172,10 +172,10 @@ def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Readin
     verb = "fall" if by_hand < 0 else "rise"
     st.markdown(
         f"The formula and autograd differ by {typeset(abs(by_hand - by_autograd), '.0e')}. The formula and the "
-        f"finite difference differ by {typeset(abs(by_hand - difference), '.0e')}. If this number grew by 0.01, the "
-        f"loss would {verb} by about {typeset(abs(by_hand) * 0.01, DIGITS)}."
+        f"finite difference differ by {typeset(abs(by_hand - difference), '.0e')}. If the number in the chosen "
+        f"cell grew by 0.01, the loss would {verb} by about {typeset(abs(by_hand) * 0.01, DIGITS)}."
         if by_hand
-        else "The gradient is exactly 0: a tiny change to this number does not change the loss."
+        else "The gradient is exactly 0: a tiny change to the number in this cell does not change the loss."
     )
 
 

@@ -19,9 +19,9 @@ MASKED = "masked"
 MINUS_INFINITY = "−∞"
 # Maximum number of columns that fit on a projector.
 MAX_COLUMNS = 7
-# A table uses up to MAX_DIGITS decimal places, so that the smallest number does not look like 0. Even smaller numbers
-# are shown in scientific notation. In a table with more than MAX_TYPESET cells, one such number puts its whole column
-# into scientific notation.
+# A table uses up to MAX_DIGITS decimal places, so that small numbers do not look like 0. Numbers that would still
+# look like 0 are shown in scientific notation. In a table with more than MAX_TYPESET cells, one such number puts its
+# whole column into scientific notation.
 MAX_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
 # Maximum number of cells in a table with true minus signs; formatting a larger table cell by cell would be slow.

@@ -219,7 +219,7 @@ def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, 
 
 def _show_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
     if len(kinds) > 1:
-        sinks = "on the first token and the end symbol, so weights on these count only towards the name “end symbol”."
+        sinks = "on the first token and the end symbol, so weights on these count towards no name except “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
     else:
         sinks = "on the first token, so weights on it do not count towards any name."

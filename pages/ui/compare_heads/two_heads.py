@@ -75,7 +75,7 @@ class ComparedModel:
 
 
 def compared_translator(model: Translator) -> ComparedModel:
-    """Return a `ComparedModel` for a translator. Its user text is the sentence that all pages share."""
+    """Return a `ComparedModel` for a translator. The text that the user enters is the sentence that all pages share."""
 
     def written(trace: Trace) -> str:
         language = model.languages.for_codes(split_code(trace.source_text, model.tokenizer.codes)[0]).target

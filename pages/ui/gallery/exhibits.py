@@ -60,11 +60,11 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     if missing:
         st.caption(f"Not found: {'; '.join(_describe_missing(each, languages) for each in missing)}.")
     st.caption(
-        f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. For each "
-        "card, the text determines which positions a head should attend to; some cross-attention cards also use the "
-        f"mean attention of all heads. The best head gets the card if at least {MIN_TASK_SHARE:.0%} of its attention "
-        "goes to these positions. Unless the card shows a general rule, this percentage must also exceed the "
-        f"percentage that general rules explain by at least {100 * MARGIN:.0f} percentage points."
+        f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. Each card "
+        "has a rule that names the positions that a head should attend to, given the text. Some cross-attention rules "
+        f"also use all heads' mean attention. The best head gets the card if at least {MIN_TASK_SHARE:.0%} of its "
+        "attention goes to these positions. Unless the rule is general, such as “the previous word”, this percentage "
+        f"must also be at least {100 * MARGIN:.0f} percentage points higher than general rules predict."
     )
 
 

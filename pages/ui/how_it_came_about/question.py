@@ -118,7 +118,7 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         format_func=labels.__getitem__,
         key=preset(key, against),
         on_change=lambda: session.update(GraphParams, position=position, against=st.session_state[key], path=-1),
-        help="The graph splits the difference between two logits. Without a second token, the graph predicts the "
+        help="With a second token, the graph splits the difference between two logits. Without one, it predicts the "
         "effects of cuts far less well, because a change in the last norm shifts all logits together.",
     )
     return PathQuestion(

@@ -142,7 +142,7 @@ def _show_words(lesson_step: MeasuredStep, params: LessonParams, done: bool, rem
             # In a lecture, the audience answers, so the answer does not count towards the user's score.
             show_score(question_id, outcome)
         if not lesson_step.finding.holds:
-            st.caption("The lesson's statement does not hold for this model; the numbers above were measured on it.")
+            st.caption("The lesson's statement does not hold for this model. The numbers above are this model's.")
 
 
 def _show_more(lesson: Lesson, lesson_step: MeasuredStep, model: Translator) -> DeltaGenerator:

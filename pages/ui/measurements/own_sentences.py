@@ -93,8 +93,8 @@ def _measure(
 def _describe_progress(effects: HeadEffects, count: int) -> str:
     if not effects.read:
         return (
-            "For every head and sentence, this measures the effect of removing the head, the head's contribution to "
-            "the logits, and where the head looks."
+            "The measurement records, for every head and sentence, where the head looks, what it contributes to the "
+            "logits, and what changes when it is removed."
         )
     skipped = f" Sentences that the model cannot read: {len(effects.skipped)}." if effects.skipped else ""
     return f"Measured: {len(effects.texts)} of {count}.{skipped}"

@@ -1,4 +1,4 @@
-"""Grid with the effect of each patch on its own at one site of the model, and controls that choose a patch."""
+"""Grid with the effect of each single patch at one site of the model, and controls for choosing a patch."""
 
 from dataclasses import dataclass
 
@@ -45,7 +45,7 @@ class ChosenPatch:
 
 
 def show_grid(pair: PatchingPair) -> ChosenPatch:
-    """Show the effect of each patch on its own and the controls that choose a patch, and return the chosen patch."""
+    """Show the effect of each single patch, and controls for choosing a patch; return the chosen patch."""
     params = session.params(PatchParams)
     site, direction = params.site, params.direction
     # The controls share one row, even on a projector 1024 pixels wide.
@@ -141,7 +141,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
 
 
 def grid_run(pair: PatchingPair, site: PatchSite, direction: Direction) -> GridRun:
-    """Return the model run that measures each patch at a site on its own, by noising or denoising."""
+    """Return the model run that measures, by noising or denoising, the effect of each single patch at a site."""
     return GridRun(pair.question if direction == "needed" else pair.question.reversed, site)
 
 

@@ -28,7 +28,7 @@ LEARNED_TABLE = "source_positions.table"
 
 
 def show_alternatives() -> None:
-    """Show a map of all position pairs for each alternative. For all except rotary positions, plot values by offset."""
+    """Show a map of all position pairs for each alternative and, except for rotary positions, plot values by offset."""
     model = translator()
     config, weights = model.config, CachedRuns(model).weights()
     encoding = session.params(PositionsParams)
@@ -166,8 +166,8 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
         "Linear biases (Press et al. 2022) subtract slope times distance from every score, with a different slope for "
         "each head, and add nothing to the embeddings. They are shown in their symmetric form; masked attention uses "
         "only the half that looks back. Rotary positions (Su et al. 2021) rotate queries and keys, so that their "
-        "product depends on the offset. The map shows the product of a query and an identical key, in which all "
-        "pairs of dimensions have the same length. Without positions, a self-attention layer cannot tell “dog bites "
+        "product depends on the offset. For the map, query and key are the same vector, in which all pairs of "
+        "dimensions have the same length. Without positions, a self-attention layer cannot tell “dog bites "
         "man” from “man bites dog”, as the first part of this page shows."
     )
 

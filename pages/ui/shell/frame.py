@@ -1,4 +1,4 @@
-"""Renders the frame around every page: styles, the area for messages about waiting, and the navigation."""
+"""Renders the frame around every page: the styles, the area that asks users to wait, and the navigation."""
 
 from contextlib import ExitStack
 from datetime import timedelta
@@ -19,7 +19,7 @@ STYLE = """<style>
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
 /* The lecturer's vote, at the bottom edge, beside the controls of lecture mode. */
 .st-key-lecture_vote { position: fixed; bottom: 4px; left: 8px; z-index: 999991; width: auto; }
-/* Messages about waiting, at the bottom, on top of the previous content of the page. */
+/* Messages that ask the user to wait, at the bottom, on top of the previous content of the page. */
 .st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
 /* On a projector, the five menus (one shows the page's title) must not overlap the buttons. */
 @media (max-width: 1150px) { [data-testid=stTopNavSection] { padding-inline: 1px; gap: 2px; } }
@@ -98,9 +98,9 @@ def draw() -> None:
     st.html(f"<script>{EARLY_SCRIPT}</script>", unsafe_allow_javascript=True)
     st.html(MENU_SCRIPT, unsafe_allow_javascript=True)
     with ExitStack() as run:
-        # Messages about waiting have their own container, so that the elements below stay in place when one appears.
+        # Messages that ask the user to wait have their own container, so that they do not move the elements below.
         with st.container(key="waiting"):
-            # Sessions that still show an empty screen go first, because a first page takes far
+            # Sessions that still show an empty screen go first, because their first page takes far
             # less time than a translation.
             run.enter_context(SCRIPT_RUNS.with_priority() if is_new() else SCRIPT_RUNS)
         request_page_again()

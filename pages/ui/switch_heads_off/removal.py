@@ -159,7 +159,7 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def removable_steps(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """Return how many heads can be removed before `values`, which start with no head removed, fall below `least`."""
+    """Return how many heads can be removed before `values` fall below `least`; `values[n]` is for n removed heads."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 

@@ -49,7 +49,7 @@ def pick_heads(reading: Reading) -> Interventions:
             "so several are tried.",
         )
     gate.slider(
-        "Gate: factor on the output",
+        "Gate: multiply the output by",
         step=0.1,
         help=explain("gate"),
         **bind_number(OffParams, "gate", maximum=params.most),

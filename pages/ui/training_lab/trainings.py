@@ -21,7 +21,7 @@ ABANDONED_AFTER = 8.0
 
 
 class BrowserTab:
-    """A browser tab, a key in a `WeakKeyDictionary`: when the tab's session ends, the tab's training run is dropped."""
+    """A browser tab; a key in a `WeakKeyDictionary`, so that its training run is dropped when its session ends."""
 
 
 @dataclass(eq=False)

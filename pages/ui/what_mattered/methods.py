@@ -15,7 +15,7 @@ def unit_and_sum(attribution: Attribution) -> str:
     """Describe the unit of a method's scores, and what the scores for the first target add up to."""
     properties, total = METHODS[attribution.method], float(attribution.total[0])
     if properties.adds_up == "no":
-        return f"{properties.unit}; scores measured one by one" if properties.measured else properties.unit
+        return f"{properties.unit}; each score measured separately" if properties.measured else properties.unit
     if properties.adds_up == "separately":
         return "shares; each language adds up to 1"
     if not attribution.remainders:

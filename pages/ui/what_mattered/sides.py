@@ -112,7 +112,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
             x=alt.X("step:O", title="token written", axis=axis),
             y=alt.Y(
                 "share:Q",
-                title=f"share from the {source} sentence",
+                title=f"contribution of the {source} sentence",
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(**{**AXIS, "format": "%"}),
             ),
