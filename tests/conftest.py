@@ -150,7 +150,8 @@ SHAPES = {
 }
 
 
-# "pre" and "post" differ in norm, positions, activation, weight tying and bias. `pytest -m thorough` runs the others.
+# "pre" and "post" differ in norm, positions, activation, weight tying and bias, so `pytest` runs only these two
+# shapes. `pytest -m thorough` runs the other shapes.
 EACH_SHAPE = [name if name in ("pre", "post") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES]
 # For tests that do not depend on whether the model is pre-norm or post-norm.
 ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True)

@@ -15,8 +15,8 @@ from zlib import crc32
 
 import pytest
 
-# Seconds of test time in each half of a share: the tests related to the changes, and the tests in rotation. On two
-# cores, each half takes one minute.
+# Test time in seconds for each of two groups: tests related to the changed files, and other tests in rotation. On two
+# cores, each group takes one minute.
 SECONDS = 120
 # Assumed duration in seconds of a test whose pytest mark states none, keyed by path prefix.
 COSTS = {"tests/browser": 5, "tests/ui": 2, "": 2}

@@ -146,7 +146,7 @@ def coloured(component: Component, colour: str) -> int:
 
 
 def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
-    """Return the y coordinates, width and opacity of each line in the SVG export that has the given colour."""
+    """Return the y coordinates, width and opacity of each line of the given colour in the SVG export."""
     names = ("y1", "y2", "stroke-width", "stroke-opacity")
     return [
         tuple(line.get(name) for name in names)

@@ -25,7 +25,7 @@ def pixels(png: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
 
 
-# Marked thorough, because test_attention_exports.py, which every run includes, compares maps' files with the weights.
+# Marked thorough, because test_attention_exports.py compares exported maps with the weights in every test run.
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("place", "title", "street"),

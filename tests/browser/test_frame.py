@@ -200,7 +200,7 @@ def test_map_starts_near_the_top_even_if_the_text_box_contains_twelve_words(read
     reader.fits(path)
 
 
-# JavaScript: whether the words in each line are apart. Their boxes include padding, so 5 pixels of overlap are allowed.
+# JavaScript: true if no two words in a line overlap. Their boxes include padding, so 5 pixels of overlap are allowed.
 WORDS_APART = """stage => [...stage.querySelectorAll(".words")].every(list => {
     const boxes = [...list.children].map(word => word.getBoundingClientRect());
     return boxes.every((box, at) => !at || box.top > boxes[at - 1].top + 5 || box.left >= boxes[at - 1].right - 5);

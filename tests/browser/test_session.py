@@ -94,7 +94,7 @@ def test_choosing_an_example_or_going_back_replaces_unsent_text(reader):
     reader.has_typed(DREAM)
 
 
-# Marked thorough, because every run tests the sentence box, which is the same component as the translation box.
+# Marked thorough, because every test run covers the sentence box, which is the same component as the translation box.
 @pytest.mark.thorough
 def test_unsent_user_translation_survives_page_changes(reader):
     reader.open(f"/cross_attention?text={DREAM}")

@@ -36,7 +36,7 @@ class PagesOfAServer(PagesManager):
 
 @pytest.fixture(scope="session", autouse=True)
 def scripts_compiled_once() -> Iterator[None]:
-    """Compile the app and its pages once. All pages run in app.py, as on a server for all users after the first."""
+    """Compile the app and its pages once. All pages run in app.py, as they do on a server after its first user."""
     with pytest.MonkeyPatch.context() as patch:
         scripts = ScriptCache()
         for module in (app_test, local_script_runner):

@@ -35,13 +35,13 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** in both sentences" in plain(test)
     assert "no relative effect is shown" in plain(test) and "Effect **" not in plain(test)
     assert test.query_params["patch_step"] == "9"
-    # The other pages explain this page's token, and compare it with this page's alternative.
+    # *How it came about* and *What mattered* use the step and the second token that are chosen on this page.
     assert test.query_params["graph_position"] == test.query_params["mattered_explained"] == "9"
     other = shipped.trace(EXAMPLES[0]).candidate_ids[8, 2]
     choose(test, "Second token", int(other))
     assert healthy(test)
     assert test.query_params["graph_against"] == test.query_params["mattered_against"] == str(other)
-    # The only step at which A and B differ more translates the changed word, so the page suggests no other step.
+    # A and B differ more at only one other step, which translates the changed word, so the page does not suggest it.
     assert not [each for each in test.button if each.key == "patch_most"]
     # Then patch in the other direction, and patch a head.
     test.query_params.clear()

@@ -440,7 +440,7 @@ def test_mean_over_many_resampling_draws_approaches_mean_ablation(translator):
         outputs = draws.offsets[kind]
         spread = outputs.std(dim=0).clamp_min(1e-6)
         assert spread.mean() > 0.05
-        # Divided by the standard error, the errors are normally distributed for this many draws.
+        # With this many draws, the error divided by the standard error is approximately standard normal.
         error = (outputs.mean(dim=0) - mean.offsets[kind][0]) / spread * 400**0.5
         assert error.abs().max() < 6 and error.square().mean() == pytest.approx(1, abs=0.25)
 

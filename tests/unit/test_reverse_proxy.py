@@ -356,7 +356,7 @@ def test_proxy_sends_no_faster_than_a_slow_browser_reads():
 
 @pytest.mark.parametrize("status", [b"200 OK", b"403 Forbidden", b"426 Upgrade Required"], ids=repr)
 def test_connection_closes_after_a_rejected_websocket(status):
-    """The proxy used to forward bytes after the rejection unparsed. A request in them could claim a local address."""
+    """The proxy used to stop parsing requests after a rejection, so a forwarded request could claim a local address."""
     reached = []
 
     async def keeps(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

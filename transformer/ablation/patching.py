@@ -149,9 +149,10 @@ class GridRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class DifferencesRun(Run[np.ndarray]):
-    """Model run that returns the distance between two sentences' logit differences at each step, in nats, [T].
+    """Model run that measures how far apart two sentences' logit differences are at each step, in nats, [T].
 
-    The model reads the same translation with both sentences. At each step, `question_of` chooses the two tokens.
+    The model reads the same translation with both sentences. A step's logit difference is between the two tokens that
+    `question_of` chooses for the step.
     """
 
     text: TraceRun

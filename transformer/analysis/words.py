@@ -23,10 +23,10 @@ WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\u
 
 @dataclass
 class _Unit:
-    """One or more tokens that must stay in one word: tokens that share a character, and whitespace-only tokens before.
+    """Tokens that must stay in one word: tokens that share a character, and the whitespace-only tokens before them.
 
     Attributes:
-        positions: token positions.
+        positions: positions of the tokens, at least one.
         start, end: characters [start, end) of the text that the tokens cover, without surrounding whitespace.
         special: whether the unit is a special token.
     """

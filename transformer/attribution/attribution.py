@@ -269,10 +269,10 @@ def attribution_of_shares(
     """Build an attribution by averaging the rows of `source` and `prefix` over each target's positions.
 
     Args:
-        source, prefix: each step's shares of the source tokens, [T, S], and of the target tokens, [T, T].
+        source, prefix: each step's scores, as proportions, of the source tokens, [T, S], and target tokens, [T, T].
 
     Raises:
-        ValueError: a target has `against`, but shares do not depend on which token was predicted.
+        ValueError: a target has `against`, but the scores do not depend on which token was predicted.
     """
     if any(target.against for target in targets):
         contrastive = ", ".join(name for name, properties in METHODS.items() if properties.contrastive)

@@ -10,10 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
-    """Shares of the input positions in each output position of an attention layer with its residual connection.
+    """Contributions of input positions to output positions in attention layers, including the residual connections.
 
-    L layers, S source tokens, T target tokens; arrays are float64. Each row of self-attention sums to 1. Each row of
-    cross-attention sums to 1 together with its entry in `residual`.
+    L layers, S source tokens, T target tokens; arrays are float64 and contain shares of the output. Each row of
+    self-attention sums to 1. Each row of cross-attention sums to 1 together with its entry in `residual`.
 
     Attributes:
         encoder: shares in the encoder's self-attention, [L, S, S].

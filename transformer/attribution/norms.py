@@ -15,7 +15,7 @@ from transformer.values.weights import Weights
 
 
 def norms(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Compute each position's share of its row's summed vector norms, averaged over layers; the trace needs details."""
+    """Compute vector norms, divided by their sum in each row and averaged over layers. The trace needs details."""
     source, prefix = (_mean_shares(run.trace, run.weights, kind) for kind in ("cross", "decoder"))
     return attribution_of_shares("norms", run.trace, targets, source, prefix)
 

@@ -37,7 +37,7 @@ def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encoder_rollout(mixing: Mixing) -> np.ndarray:
-    """Return, for each position of the encoder's output, the shares of the source tokens, [S, S]."""
+    """Return each source token's share of each position of the encoder's output, [S, S]; rows are output positions."""
     product = np.eye(mixing.encoder.shape[-1])
     for layer in mixing.encoder:
         product = _product(layer, product)

@@ -51,7 +51,10 @@ def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) 
 def write(
     x: np.ndarray, y: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """Add a sub-layer's output y to the residual stream x, both [B, T, D]; in post-norm, normalise the sum."""
+    """Add a sub-layer's output y to the residual stream x, both [B, T, D]; in post-norm, normalise the sum.
+
+    Also return the values that the norm's backward pass needs; None in pre-norm.
+    """
     after, saved = x + notes.note("written", y), None
     if norm == "post":
         after, saved = layer_norm(notes.note("summed", after), parameters["norm.weight"], parameters["norm.bias"])

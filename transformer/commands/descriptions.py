@@ -39,8 +39,8 @@ def describe_gallery(gallery: Gallery, languages: Languages) -> str:
                 f"{TASK[exhibit.task].title_and_meaning(languages)[0]}: {exhibit.kind} layer {exhibit.layer + 1} head "
                 f"{exhibit.head + 1} gives {exhibit.share:.0%} of its attention to the expected tokens, in "
                 f"{exhibit.rows} rows of {exhibit.sentences} sentences (mean of all heads: "
-                f"{exhibit.everyone:.0%}; general rules explain {exhibit.explained:.0%})"
-                f"{'' if exhibit.passes else '; too little for an exhibit'}"
+                f"{exhibit.everyone:.0%}; general rules predict {exhibit.explained:.0%})"
+                f"{'' if exhibit.passes else '; too little to be shown in the gallery'}"
                 for exhibit in gallery.exhibits
             ),
         ]
@@ -104,8 +104,8 @@ def describe_paths(statistics: PathStatistics) -> str:
     """Describe how well the predicted effects of cutting paths agree with the measured effects."""
     return "\n".join(
         [
-            f"{statistics.sentences} sentences with {statistics.paths:.0f} paths on average. Agreement of predicted "
-            "with measured effects of cutting these paths:",
+            f"{statistics.sentences} sentences, {statistics.paths:.0f} paths per sentence on average. Agreement "
+            "between predicted and measured effects of cutting these paths:",
             *(f"{name}: {_interval(getattr(statistics, name))}" for name in ("difference", "logit", "sign")),
         ]
     )

@@ -31,7 +31,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         default=0,
         metavar="N",
-        help="maximum number of copies; more than --replicas run only while many requests wait (default: --replicas)",
+        help="maximum number of copies; any beyond --replicas run only while many requests wait (default: --replicas)",
     )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on; 0.0.0.0: all addresses (%(default)s)"

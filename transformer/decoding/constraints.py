@@ -183,7 +183,7 @@ class AppliedConstraints:
         )
 
     def _exclude_broken_characters_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """Return one row's logits [1, V], with the tokens excluded that would leave a character incomplete.
+        """Exclude tokens that would leave a character incomplete from one row's logits [1, V], and return the logits.
 
         Args:
             logits: result of `exclude_`, changed in place.

@@ -35,9 +35,9 @@ class HeadReplacements:
     Create a new object for every model run.
 
     Args:
-        model: model in evaluation mode; call this function under `torch.inference_mode()`.
+        model: model in evaluation mode; use this object under `torch.inference_mode()`.
         means: the heads' mean outputs and the sentences they were measured on; None if not available.
-        source_ids: token ids of the source, which is never drawn as the other sentence; empty for a language model.
+        source_ids: token ids of the source text, from which no replacement is sampled; empty for a language model.
         positions: maximum number of positions in the run.
     """
 
@@ -91,7 +91,7 @@ class HeadReplacements:
 def drawn(
     pairs: Sequence[Pair], source_ids: Sequence[int], seed: int, draw: int
 ) -> tuple[Pair, dict[Kind, np.ndarray]]:
-    """Sample another sentence. For each attention kind and each position of a run, also sample a position in it.
+    """Sample another sentence and, for each attention kind and each position of a run, a position in that sentence.
 
     Draws with the same seed go through all sentences in one random order, and then start over.
 

@@ -14,8 +14,8 @@ ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 # Bytes per number in weights, keys and values, which are float32.
 NUMBER_BYTES = 4
-# Shortest text, in tokens, used to fit how costs grow with length. For shorter texts, most time is spent outside
-# attention.
+# Shortest text, in tokens, that is used to fit the growth of costs with length. For shorter texts, most time is spent
+# outside attention.
 MIN_FITTED_LENGTH = 512
 
 
@@ -58,8 +58,8 @@ class RecordedCosts(Record):
 def cell_count(config: TransformerConfig, length: int) -> int:
     """Return the number of attention weights that one head computes for a text with T = `length` tokens.
 
-    Full attention computes T * T weights, and compressed attention computes T * ceil(T / stride) weights. For each
-    block, local attention computes as many weights as the squared block size.
+    Full attention computes T * T weights, and compressed attention computes T * ceil(T / stride) weights. Local
+    attention computes N * N weights for each block of N positions.
     """
     if config.attention == "local":
         width = min(config.block, length)

@@ -39,6 +39,6 @@ def read_document(text: str) -> dict[str, Any]:
             pending += value
         elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
             raise LessonError(
-                f"the file contains a number out of range; use numbers from {-MAX_NUMBER:,} to {MAX_NUMBER:,}"
+                f"a number in the file is out of range: use numbers from {-MAX_NUMBER:,} to {MAX_NUMBER:,}"
             )
     return document

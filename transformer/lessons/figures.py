@@ -98,7 +98,7 @@ def _check_value(what: str, value: object, wanted: type[str] | type[float] | tup
 
 
 def check_figure(show: str, parameters: Mapping[str, Any], evidence: Evidence) -> None:
-    """Check that everything a figure names exists for this model and sentence. To check a table, compute it.
+    """Check that everything a figure names exists for this model and sentence. A table is checked by computing it.
 
     Args:
         show, parameters: figure name and parameters, from `read_figure`.

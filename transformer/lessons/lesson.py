@@ -304,8 +304,8 @@ def _before(where: str, step: dict[str, Any], show: str) -> dict[str, Any]:
     before, parameters = read_figure(f"{where}, before", {"figure": step["before"]})
     if before != "map" or show not in TABLES:
         raise LessonError(
-            f"{where}: the figure in before must be a map, and the step's own figure must be one of: "
-            f"{', '.join(TABLES)}"
+            f"{where}: before shows {quoted(before)}, and figure shows {quoted(show)}; before must show a map, and "
+            f"figure must show one of: {', '.join(TABLES)}"
         )
     return parameters
 

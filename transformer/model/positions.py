@@ -73,7 +73,10 @@ class PositionalEncoding(nn.Module):
         return x if self.table is None else x + self._rows("table", start, x.shape[1])  # [B, T, D] + [T, D]
 
     def relative(self, length: int, *, start: int = 0) -> RelativePositions | None:
-        """Return the slopes or rotations for self-attention at `length` positions from `start` on; None if neither."""
+        """Return slopes or rotations for self-attention at `length` positions from `start` on.
+
+        Return None if the encoding uses neither.
+        """
         if self.cosines is not None:
             return RelativePositions(None, *(self._rows(name, start, length) for name in ("cosines", "sines")))
         return None if self.slopes is None else RelativePositions(self.slopes)

@@ -77,7 +77,7 @@ class Connection:
                 # No process listens at the URL, so more attempts would only keep the user waiting.
                 raise self._gone("no server is listening there") from error
             except TimeoutError as error:
-                raise self._gone("the server sent no complete answer in time") from error
+                raise self._gone("the server did not send a complete answer in time") from error
             except AnswerTooLongError as error:
                 raise unreadable_error(self.address, "it is too long") from error
             except (OSError, HTTPException) as error:

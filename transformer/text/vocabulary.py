@@ -179,7 +179,10 @@ class Vocabulary(TextVocabulary, Protocol):
         ...
 
     def key_scores(self, kind: Kind) -> Sequence[float]:
-        """Return frequency scores by id, lower for rarer tokens; the vocabulary is that of the keys of `kind`."""
+        """Return frequency scores by id, lower for rarer tokens.
+
+        The ids belong to the vocabulary that attention of `kind` takes its keys from.
+        """
         ...
 
 

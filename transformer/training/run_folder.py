@@ -184,7 +184,7 @@ class RunFolder:
 
 
 def _current(name: str) -> str:
-    """Convert a tensor name, such as "weights.NAME", of an older version's training state to the current name."""
+    """Convert a tensor name from an older version's training state, such as "weights.NAME", to the current name."""
     part, _, rest = name.partition(".")
     return f"{part}.{current_name(rest)}" if part == "weights" else name
 

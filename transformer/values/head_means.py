@@ -121,7 +121,10 @@ def _texts(ids: np.ndarray, lengths: np.ndarray) -> list[tuple[int, ...]]:
         ValueError: an array or a sentence is invalid, or the lengths do not add up to the number of ids.
     """
     if not (ids.dtype == lengths.dtype == np.int32 and ids.ndim == lengths.ndim == 1 and lengths.sum() == len(ids)):
-        raise ValueError("the sentence lengths do not add up to the number of token ids")
+        raise ValueError(
+            "token ids and sentence lengths must be one-dimensional int32 arrays, and the lengths must add up to the "
+            "number of ids"
+        )
     if not ((lengths > 0).all() and (ids >= 0).all()):
         raise ValueError("a sentence has no tokens, or a negative token id")
     return [tuple(part.tolist()) for part in np.split(ids, np.cumsum(lengths)[:-1])] if len(lengths) else []

@@ -216,10 +216,10 @@ class Interventions:
                     "the ids of this model's tokenizer."
                 )
         side = stack_of(site)
-        if (side == "encoder" and position >= source_length) or other >= len(sides[side == "decoder"]):
-            raise InterventionError(
-                f"{where} does not fit: a position is beyond the end of its sentence; choose a smaller one."
-            )
+        if side == "encoder" and position >= source_length:
+            raise InterventionError(f"{where} does not fit: the run has only {source_length} encoder positions.")
+        if other >= (length := len(sides[side == "decoder"])):
+            raise InterventionError(f"{where} does not fit: the other sentence has only {length} {side} positions.")
         if site.endswith("weights") and (
             position != other if site == "decoder.weights" else source_length != len(sides[0])
         ):

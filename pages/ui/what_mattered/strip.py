@@ -216,7 +216,7 @@ def part_table(attributions: Attribution, languages: Languages) -> pd.DataFrame:
 
 
 def part_chart(table: pd.DataFrame, total_label: str, total: float) -> alt.LayerChart:
-    """Return a bar chart of a `part_table` with a last bar for the total, which the axis title calls `total_label`."""
+    """Return a bar chart of a `part_table`, plus a bar for the total. The axis title calls the total `total_label`."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]

@@ -44,7 +44,10 @@ def test_encoder_decoder_rollout_matches_a_hand_computed_case(two_layers):
 
 
 def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
-    """Some definitions of rollout use this product. Here, every rollout row sums to 1 over source and prefix."""
+    """Some definitions of rollout multiply cross-attention by encoder rollout.
+
+    In `roll_out`, every row sums to 1 over source and prefix.
+    """
     full = mixing_by_weights(two_layers)
     other = X.mean(axis=0) @ encoder_rollout(full)
     np.testing.assert_allclose(other, [[0.4035, 0.32, 0.2765], [0.107125, 0.258125, 0.63475]], atol=1e-7)

@@ -85,7 +85,10 @@ def assert_same(ours, theirs, what):
 
 @torch.inference_mode()
 def check_parity(peer, folder):
-    """Check that both models give a padded batch the same attention and logits, and the same logits token by token."""
+    """Check that both models compute the same attention and logits for a padded batch.
+
+    The imported model must also compute the same logits when it decodes token by token.
+    """
     model, theirs = load_checkpoint(folder).model, peer.model
     config = theirs.config
     generator = torch.Generator().manual_seed(3)

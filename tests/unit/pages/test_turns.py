@@ -142,7 +142,7 @@ def test_long_request_yields_its_turn_to_waiting_requests(users, monkeypatch):
 
 
 def test_long_request_keeps_its_turn_if_no_request_waits(monkeypatch):
-    """A request that yields must first take back its page's turn, and thus waits for the other page that has it."""
+    """To yield, the request would first have to take back its turn at `runs`, which another thread holds by then."""
     monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)

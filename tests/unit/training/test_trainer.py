@@ -215,7 +215,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
 
 
 def test_training_resumes_after_preparing_the_data_again_only_if_the_data_is_unchanged(trained, prepared):
-    """Training used to continue on different data with equally many tokens, and marked the useless model as valid."""
+    """Training used to continue on different data of the same length, and to mark the useless model as valid."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")
     assert trainer(trained, steps=4).step == 3

@@ -50,7 +50,7 @@ class Expectation:
     read: bool
 
     def support(self, weights: np.ndarray) -> np.ndarray:
-        """Return the expected weight of the column that is strongest in the given weights, averaged over counted rows.
+        """Return the expected weight of each row's strongest column in `weights`, averaged over the counted rows.
 
         Args:
             weights: attention weights, [..., R, C].

@@ -2,7 +2,7 @@
 
 A task is something that a head may do, such as attending to the previous word. Each task determines the map cells
 that should get attention (the task's links). The head with the largest share of attention on the links, over many
-sentences, represents the task. For a specific task, the share must also exceed what general tasks explain. For example,
+sentences, represents the task. For a specific task, the share must also exceed what general tasks predict. For example,
 a head that attends to every left neighbour also attends to “not” from the next word.
 """
 
@@ -22,7 +22,7 @@ from transformer.values.trace import Kind, Trace
 EXAMPLES = 3
 # A head does a task if at least this share of its attention is on the task's links. This project chose the threshold.
 MIN_TASK_SHARE = 0.4
-# For a specific task, the share must also exceed, by at least this margin, the share that general tasks explain.
+# For a specific task, the share must also be at least this much larger than the share that general tasks predict.
 # Voita et al. 2019 (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
 MARGIN = 0.1
 # Decimal places to which shares are rounded.
@@ -67,10 +67,10 @@ class Exhibit:
         kind, layer, head: attention kind, 0-based layer and 0-based head.
         share: mean share of the head's attention on the task's links, over all rows that have links.
         everyone: mean share of attention on the task's links, over all heads of the attention kind.
-        rule: name of the general task that explains most of `share`; empty if the exhibit's task is itself general,
-            or if no general task explains any part.
-        explained: the part of `share` that general tasks explain. For each link that a general task also covers, it
-            includes the head's mean share on that general task.
+        rule: name of the general task that predicts most of `share`; empty if the exhibit's task is itself general,
+            or if no general task predicts any part.
+        explained: the share that general tasks predict, averaged over the task's links. For a link that general tasks
+            also cover, the prediction is the largest of the head's mean shares on these tasks; for other links, 0.
         rows, sentences: numbers of rows and sentences that were measured.
         examples: sentences that illustrate the task, best first.
     """
@@ -89,7 +89,7 @@ class Exhibit:
 
     @property
     def passes(self) -> bool:
-        """Whether enough of the head's attention is on the task's links, beyond what general tasks explain."""
+        """Whether enough of the head's attention is on the task's links, beyond what general tasks predict."""
         return self.share >= MIN_TASK_SHARE and (TASK[self.task].general or self.share - self.explained >= MARGIN)
 
 
@@ -168,8 +168,8 @@ def _choose_head(
 ) -> Exhibit:
     """Return the head that represents a task, with example sentences.
 
-    Among the heads that pass the thresholds, choose the one whose attention on the task's links most exceeds the part
-    that general tasks explain. If no head passes, choose the head with the most attention on these links.
+    Among the heads that pass the thresholds, choose the one with the most attention on the task's links beyond what
+    general tasks predict. If no head passes, choose the head with the most attention on these links.
 
     Args:
         task: task to find a head for.
@@ -179,8 +179,8 @@ def _choose_head(
     rows = sum(len(each.links) for each in measurements)
     means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # How much of each head's attention on each link a general task explains: one array [L, H, links] per general task.
-    # The zeros come first, so that no general task is named if none explains anything.
+    # One array [L, H, links] per general task: the share of each head's attention on each link that the task predicts.
+    # The zeros come first, so that no general task is named if none predicts anything.
     parts = [
         np.zeros((*means.shape, rows)),
         *(
@@ -214,10 +214,10 @@ def _choose_head(
 
 
 def _covered_by_rule(measurement: _TaskMeasurement, rule: HeadTask) -> list[bool]:
-    """Return, for each link of a sentence, whether a general task also covers the link.
+    """Return whether a general task covers each link of a sentence, that is, links its row to one of its columns.
 
-    In some general tasks, such as the one about the end symbol, all links have the same columns. Such a task covers
-    these columns in every row, including rows for which it has no link.
+    In some general tasks, such as attending to the end symbol, all links lead to the same columns. Such a task covers
+    these columns in all rows, even in rows that it does not link.
     """
     ruled = dict(rule.links(measurement.trace))
     places = set(ruled.values())

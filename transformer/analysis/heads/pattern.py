@@ -87,7 +87,7 @@ def pattern(
     special_rows = np.array([group[0].special for group in rows])
     linkable = mask & ~special_columns[None, :]
     if same_text:
-        # Not in cross-attention: there, the row of the start symbol is the step that writes the first word.
+        # Keep special rows in cross-attention: there, the start symbol's row is the step that writes the first word.
         linkable &= ~special_rows[:, None] & ~np.eye(len(rows), len(columns), dtype=bool)
     strongest = None
     if linkable.any():

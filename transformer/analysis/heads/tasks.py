@@ -55,8 +55,8 @@ class HeadTask:
         links: function that yields the cells of a trace that belong to the task; yields nothing if the task does not
             occur in the sentence.
         source, target: languages to which the task applies; empty for any language.
-        general: whether the task applies to every row of a map. A head represents a task that is not general only if
-            its mean attention on the task's cells exceeds, by a margin, the part that general tasks explain.
+        general: whether the task applies to every row of a map. For any other task, the gallery shows a head only
+            if its mean attention on the task's cells exceeds, by a margin, what general tasks predict.
     """
 
     name: str
@@ -96,7 +96,10 @@ def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
 
 
 def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
-    """Return each target word's positions in `target_tokens`, and its text. A map predicts position n in row n - 1."""
+    """Return each target word's positions in `target_tokens`, and its text.
+
+    In an attention map, the token at position n is predicted in row n - 1.
+    """
     return _words_with_text(trace.target_tokens, trace.target_text)
 
 
@@ -109,7 +112,10 @@ def _words_with_text(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int
 
 
 def _end(trace: Trace, *, writes_end: bool) -> Iterator[Link]:
-    """Yield links to the source's end symbol, from steps that write an end symbol if `writes_end`, else from others."""
+    """Yield links to the source's end symbol.
+
+    If `writes_end`, the links are from the steps that write an end symbol; otherwise, they are from all other steps.
+    """
     end = tuple(index for index, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
         (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == writes_end and end
