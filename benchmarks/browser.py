@@ -132,7 +132,7 @@ def switching_by_keys(page: Page) -> dict[str, float]:
 
 
 def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
-    """Return the app's data sizes and memory, and the times until maps are drawn and for switching heads."""
+    """Return the app's data sizes, memory, and times (submitting a sentence to drawn maps, and head switches)."""
     received: list[bytes] = []
     with opened(browser) as page:
         page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame)))

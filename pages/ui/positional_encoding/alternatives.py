@@ -28,7 +28,7 @@ LEARNED_TABLE = "source_positions.table"
 
 
 def show_alternatives() -> None:
-    """Show a map of all position pairs for each alternative and, except for rotary positions, plot values by offset."""
+    """Show a map of all position pairs for each alternative. Also plot the values by offset, except for rotary ones."""
     model = translator()
     config, weights = model.config, CachedRuns(model).weights()
     encoding = session.params(PositionsParams)
