@@ -73,7 +73,7 @@ def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0] if __doc__ else None)
     arguments.add_argument("--repeats", type=int, default=5, help="timed calls per function; the median is reported")
-    arguments.add_argument("--sentences", type=int, default=100, help="sentences to check (%(default)s)")
+    arguments.add_argument("--sentences", type=int, default=100, help="sentences to check (default: %(default)s)")
     options = arguments.parse_args()
     write(options.json, figures(options.repeats, options.sentences))
 

@@ -120,7 +120,10 @@ def time_to_learn(task: str) -> dict[str, object]:
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument(
-        "--threads", type=int, default=1, help="number of torch threads; more than one hardly helps (%(default)s)"
+        "--threads",
+        type=int,
+        default=1,
+        help="number of torch threads; more than one hardly helps (default: %(default)s)",
     )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

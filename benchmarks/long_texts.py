@@ -28,7 +28,7 @@ PEER = "full attention"
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("--threads", type=int, default=1, help="number of torch threads (%(default)s)")
+    parser.add_argument("--threads", type=int, default=1, help="number of torch threads (default: %(default)s)")
     parser.add_argument(
         "--record", type=Path, metavar="FILE", help="write the costs shown on the *Long texts* page to this file"
     )

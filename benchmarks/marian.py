@@ -183,8 +183,10 @@ def read_all(model: transformers.MarianMTModel, source: torch.Tensor, target: to
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="number of rounds; the median is reported (%(default)s)")
-    parser.add_argument("--pieces", type=int, default=TOKENS, help="vocabulary size (%(default)s)")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="number of rounds; the median is reported (default: %(default)s)"
+    )
+    parser.add_argument("--pieces", type=int, default=TOKENS, help="vocabulary size (default: %(default)s)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         theirs, ours = Path(place) / "opus-mt-en-fr", Path(place) / "models" / "en-fr"

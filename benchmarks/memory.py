@@ -72,7 +72,11 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=1_000, metavar="N")
     parser.add_argument("--page", choices=PAGES, nargs="+", default=PAGES, help="pages to open in turn, by URL path")
     parser.add_argument(
-        "--views", type=int, default=VIEWS, metavar="N", help="views per user, before a new user connects (%(default)s)"
+        "--views",
+        type=int,
+        default=VIEWS,
+        metavar="N",
+        help="views per user, before a new user connects (default: %(default)s)",
     )
     arguments = parser.parse_args()
     with server() as (address, process, _):

@@ -27,7 +27,7 @@ class HeadSwitches extends Component {
   sent = [];
   /** the drawn boards and the kind of the open board, as JSON */
   made = "";
-  /** the state of the heads in `off`, such as "off" or "set to a gate of 0.5" */
+  /** what the user did to the heads listed in `off`: "off", or for example "set to a gate of 0.5" */
   changed = "";
   /** the head that the Tab key reaches and that the “Only” button keeps on; empty for none */
   current = "";

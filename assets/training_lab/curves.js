@@ -97,7 +97,7 @@ export function panelsOf(film, view) {
       ],
     },
     {
-      title: entropy ? "entropy of every head, nats" : `score of every head: ${SCORE_NAMES[score]}, and the share of right answers`,
+      title: entropy ? "entropy of every head, nats" : `${SCORE_NAMES[score]} score of every head, and share of correct answers`,
       log: false, low: 0, high: entropy ? highest * HEADROOM : 1,
       curves: entropy ? heads : [
         ...heads,

@@ -12,7 +12,7 @@ def app(**address: str) -> AppTest:
     return opened(PAGE, **{"text": "x", **address})
 
 
-def test_page_opens_with_the_three_maps_of_a_text():
+def test_page_opens_with_all_three_attention_maps_of_a_long_text():
     test = app()
     assert healthy(test)
     full, local, compressed = drawn_maps(test)

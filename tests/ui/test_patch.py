@@ -26,7 +26,7 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and "With A, the model prefers **müde** to **breit** by " in plain(test)
     assert "and with B **breit** to **müde** by " in plain(test) and "translates the changed word itself" in plain(test)
-    assert "Value needed? (noising)**" in plain(test) and "Effect **0.99**: A's choice comes back" in plain(test)
+    assert "Is the value needed? (noising)**" in plain(test) and "Effect **0.99**: A's choice comes back" in plain(test)
     # Patching depth 0 at the changed word always has an effect of 1, so the page opens at depth 1.
     assert "residual stream, depth 1, " in plain(test)
     choose(test, "Decoding step", 9)

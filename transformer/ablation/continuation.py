@@ -15,7 +15,7 @@ from transformer.values.translation import Translation
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """Traces of one translation with and without interventions, and the changed model's continuation from one step.
+    """One translation's traces with and without interventions, and a new ending that is written with them.
 
     Attributes:
         before: trace of the unchanged model reading the translation.

@@ -32,7 +32,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         choices=FORMATS,
         default="pharaoh",
         help="pharaoh: links such as 0-0 1-2, one line per sentence pair; tsv: one line per link; dictionary: pairs of "
-        "a source word and a target word, each with its number of links (%(default)s)",
+        "a source word and a target word, each with its number of links (default: %(default)s)",
     )
     parser.add_argument(
         "--own", action="store_true", help="align the model's own translations instead of those in the file"
@@ -56,7 +56,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         choices=(0, 1),
         default=0,
-        help="index of a sentence's first word in a --gold file with one line per sentence pair (%(default)s)",
+        help="index of a sentence's first word in a --gold file with one line per sentence pair (default: %(default)s)",
     )
     parser.add_argument(
         "--heads",
@@ -71,7 +71,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "token; read: the step that reads the token (default: read)",
     )
     parser.add_argument("--language", metavar="CODE", help="target language, such as fra, for a multilingual model")
-    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 

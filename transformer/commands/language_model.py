@@ -33,8 +33,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command = commands.add_parser("continue", help="continue texts")
     command.add_argument("beginnings", nargs="*", metavar="TEXT", help="start of a text; may be empty")
     command.add_argument("--file", type=Path, metavar="FILE", help="a file with the start of a text on each line")
-    command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
-    command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size (%(default)s)")
+    command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(default: %(default)s)")
+    command.add_argument(
+        "--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size (default: %(default)s)"
+    )
     for name, kind, what in (
         ("temperature", float, "a value below 1 sharpens the distribution; a value above 1 flattens it"),
         ("top-k", int, "number of most likely tokens to choose from; 0 for all"),
@@ -42,9 +44,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
         ("seed", int, "random seed"),
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
-        command.add_argument(f"--{name}", type=kind, default=default, help=f"sampling: {what} (%(default)s)")
+        command.add_argument(f"--{name}", type=kind, default=default, help=f"sampling: {what} (default: %(default)s)")
     command.add_argument(
-        "--limit", type=int, default=40, metavar="N", help="maximum number of tokens to generate (%(default)s)"
+        "--limit", type=int, default=40, metavar="N", help="maximum number of tokens to generate (default: %(default)s)"
     )
 
     command = commands.add_parser("score", help="print the log-probability of texts, in total and token by token")

@@ -56,24 +56,27 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         default=1,
         metavar="N",
-        help="number of processes, each with its own copy of the model (%(default)s)",
+        help="number of processes, each with its own copy of the model (default: %(default)s)",
     )
     where.add_argument(
         "--cluster", metavar="ADDRESS", help='address of a Ray cluster to measure on; "auto": the one on this machine'
     )
     importance = commands.add_parser("importance", help="measure the effect of switching off one head at a time")
     importance.add_argument(
-        "--mode", choices=MODES, default="zero", help="what replaces the output of a head that is off (%(default)s)"
+        "--mode",
+        choices=MODES,
+        default="zero",
+        help="what replaces the output of a head that is off (default: %(default)s)",
     )
     importance.add_argument(
         "--draws",
         type=int,
         default=DEFAULT_DRAWS,
         metavar="N",
-        help="with --mode resample: number of other sentences from which to take head outputs (%(default)s)",
+        help="with --mode resample: number of other sentences from which to take head outputs (default: %(default)s)",
     )
     importance.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="with --mode resample: random seed (%(default)s)"
+        "--seed", type=int, default=0, metavar="N", help="with --mode resample: random seed (default: %(default)s)"
     )
     effects = commands.add_parser(
         "effects",
@@ -87,13 +90,15 @@ def parser(prog: str) -> argparse.ArgumentParser:
     removal.add_argument(
         "--importance", type=Path, required=True, metavar="FILE.json", help="file written by `importance`"
     )
-    removal.add_argument("--pairs", type=int, default=500, metavar="N", help="use only the first N pairs (%(default)s)")
+    removal.add_argument(
+        "--pairs", type=int, default=500, metavar="N", help="use only the first N pairs (default: %(default)s)"
+    )
     removal.add_argument(
         "--every",
         type=int,
         default=8,
         metavar="N",
-        help="number of heads to remove before each new score (%(default)s)",
+        help="number of heads to remove before each new score (default: %(default)s)",
     )
     agreement = commands.add_parser(
         "agreement", help="compare how attribution methods rank the source words, for one translated word per sentence"
@@ -107,14 +112,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
             type=Path,
             default=SENTENCES,
             metavar="FILE",
-            help="text file, one sentence per line (%(default)s)",
+            help="text file, one sentence per line (default: %(default)s)",
         )
     for command in (measure, match, gallery, importance, removal, agreement, paths):
         command.add_argument(
             "--output", type=Path, required=True, metavar="FILE.json", help="write the results to this file"
         )
     for command in (measure, match, gallery, means, importance, effects, removal, agreement, paths):
-        command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+        command.add_argument(
+            "--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)"
+        )
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 

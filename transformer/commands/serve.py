@@ -24,8 +24,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
         epilog=f"An app uses this server if the app's environment variable {SERVER_VARIABLE} is set to the server's "
         "URL. To serve from a Ray cluster, set RAY_ADDRESS to the cluster's address.",
     )
-    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
-    parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model (%(default)s)")
+    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)")
+    parser.add_argument(
+        "--replicas", type=int, default=1, metavar="N", help="copies of the model (default: %(default)s)"
+    )
     parser.add_argument(
         "--most",
         type=int,
@@ -34,9 +36,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="maximum number of copies; any beyond --replicas run only while many requests wait (default: --replicas)",
     )
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on; 0.0.0.0: all addresses (%(default)s)"
+        "--host", default="127.0.0.1", help="address to listen on; use 0.0.0.0 for all addresses (default: %(default)s)"
     )
-    parser.add_argument("--port", type=int, default=8600, help="(%(default)s)")
+    parser.add_argument("--port", type=int, default=8600, help="(default: %(default)s)")
     return parser
 
 

@@ -35,9 +35,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
     train.add_argument(
         "--watch", metavar="ITEM", help="item whose attention is recorded (default: the longest held-out item)"
     )
-    train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="(%(default)s)")
+    train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="(default: %(default)s)")
     train.add_argument(
-        "--positions", choices=CHOICES["positions"], default="sinusoidal", help="positional encoding (%(default)s)"
+        "--positions",
+        choices=CHOICES["positions"],
+        default="sinusoidal",
+        help="positional encoding (default: %(default)s)",
     )
     for field in fields(TaskConfig):
         if field.metadata:
@@ -45,7 +48,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
                 f"--{field.name.replace('_', '-')}",
                 type=type(field.default),
                 default=field.default,
-                help=f"{field.metadata['help']} (%(default)s)",
+                help=f"{field.metadata['help']} (default: %(default)s)",
             )
     show = commands.add_parser("show", help="describe a saved training run")
     show.add_argument("file", type=Path, metavar="FILE", help="file written by `train --output`")

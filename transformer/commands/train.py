@@ -30,13 +30,15 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser("prepare", help="build a vocabulary and tokenize sentence pairs")
     _add_data(command)
-    command.add_argument("--vocabulary", type=int, default=24_000, help="tokens in the joint vocabulary (%(default)s)")
+    command.add_argument(
+        "--vocabulary", type=int, default=24_000, help="tokens in the joint vocabulary (default: %(default)s)"
+    )
     command.add_argument(
         "--sampled",
         type=int,
         default=0,
         metavar="N",
-        help="add N copies of every pair, each split into tokens at random (%(default)s)",
+        help="add N copies of every pair, each split into tokens at random (default: %(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
     command.add_argument(
@@ -50,27 +52,29 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "prepare-language-model", help="build a vocabulary and tokenize the source texts, for a language model"
     )
     _add_data(command)
-    command.add_argument("--vocabulary", type=int, default=8_000, help="tokens in the vocabulary (%(default)s)")
+    command.add_argument(
+        "--vocabulary", type=int, default=8_000, help="tokens in the vocabulary (default: %(default)s)"
+    )
     command.add_argument(
         "--context",
         type=int,
         default=128,
         metavar="N",
-        help="tokens per context; a context contains as many whole texts as fit (%(default)s)",
+        help="tokens per context; a context contains as many whole texts as fit (default: %(default)s)",
     )
     command.add_argument(
         "--repeated",
         type=float,
         default=0.2,
         metavar="P",
-        help="probability that a text is followed by a repetition of a text from the same context (%(default)s)",
+        help="probability that a text is followed by an earlier text of its context (default: %(default)s)",
     )
     command.add_argument(
         "--patterns",
         type=float,
         default=0.2,
         metavar="P",
-        help="number of extra contexts that repeat random tokens, as a fraction of all other contexts (%(default)s)",
+        help="extra contexts that repeat random tokens, as a fraction of all others (default: %(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
 
@@ -90,7 +94,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
             type=type(field.default),
             default=field.default,
             choices=field.metadata.get("choices"),
-            help=field.metadata["help"] + (" (%(default)s)" if field.default != "" else ""),
+            help=field.metadata["help"] + (" (default: %(default)s)" if field.default != "" else ""),
         )
 
     command = commands.add_parser(
@@ -98,8 +102,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="train small language models that differ only in attention type and seed, and write their losses",
     )
     command.add_argument("--run", type=Path, required=True, help="folder made by `prepare-language-model`")
-    command.add_argument("--steps", type=int, default=500, help="steps of each training run (%(default)s)")
-    command.add_argument("--seeds", type=int, default=3, help="models per attention type (%(default)s)")
+    command.add_argument("--steps", type=int, default=500, help="steps of each training run (default: %(default)s)")
+    command.add_argument("--seeds", type=int, default=3, help="models per attention type (default: %(default)s)")
     command.add_argument("--output", type=Path, required=True, help="file for the losses")
     command.add_argument("--models", type=Path, metavar="DIR", help="save the models of the first seed in this folder")
 
@@ -120,7 +124,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (plain or .gz)")
     command.add_argument(
-        "--column", type=int, default=1, help="column that contains the sentences, counted from 1 (%(default)s)"
+        "--column",
+        type=int,
+        default=1,
+        help="column that contains the sentences, counted from 1 (default: %(default)s)",
     )
     command.add_argument(
         "--back", action="store_true", help="write the translations as sources, to train the opposite direction"
@@ -128,7 +135,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--output", type=Path, required=True, help="gzip-compressed file to write the pairs to")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="beam size (%(default)s); 1 means greedy decoding"
+        "--beam", type=int, default=1, metavar="N", help="beam size (default: %(default)s); 1 means greedy decoding"
     )
 
     command = commands.add_parser("evaluate", help="measure a model's BLEU and chrF on held-out pairs")
@@ -136,7 +143,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--data", type=Path, required=True, help=PAIRS_HELP)
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="beam size (%(default)s); 1 means greedy decoding"
+        "--beam", type=int, default=1, metavar="N", help="beam size (default: %(default)s); 1 means greedy decoding"
     )
     command.add_argument(
         "--careless", action="store_true", help="convert sources to lower case, and remove final punctuation"
@@ -154,7 +161,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="beam size (%(default)s); 1 means greedy decoding"
+        "--beam", type=int, default=1, metavar="N", help="beam size (default: %(default)s); 1 means greedy decoding"
     )
 
     command = commands.add_parser(

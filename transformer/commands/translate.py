@@ -44,7 +44,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         choices=MODES,
         default="zero",
         help="what replaces the output of a head that is off: zeros, its mean output, its output with uniform "
-        "attention, or its output for another sentence (%(default)s)",
+        "attention, or its output for another sentence (default: %(default)s)",
     )
     translate.add_argument(
         "--draws",
@@ -96,9 +96,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
     export.add_argument("--format", choices=("huggingface",), required=True, help="format of the other program")
     for command in (importing, export):
         command.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write")
-    export.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+    export.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)")
     for command in (translate, info):
-        command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+        command.add_argument(
+            "--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)"
+        )
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 

@@ -185,7 +185,7 @@ def _family(settings: dict[str, Any], folder: HuggingFaceFolder) -> Family:
 
 
 def _config(family: Family, settings: dict[str, Any], tied: str, *, learned: bool) -> TransformerConfig:
-    """Return the model's configuration, before embedding rows without a token are removed.
+    """Return the model's configuration as stored. Embedding rows that have no token are removed later.
 
     Raises:
         ValueError: this project's Transformer does not support the configuration.

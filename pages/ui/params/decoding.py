@@ -61,7 +61,7 @@ class DecodingParams(Params):
 
     @property
     def free(self) -> bool:
-        """Whether a user's translation is read unchanged: no token is forced or suppressed, and `search` is off."""
+        """Whether the decoder reads the user's translation as it is: no token is forced or suppressed; no search."""
         return not (self.forced or self.suppressed or self.search)
 
     @property

@@ -24,7 +24,7 @@ from pages.ui.text.markup import markdown
 from transformer.ablation.patching import MIN_DIFFERENCE, Contrasts, GridRun, Patches, head_patches, partner_positions
 from transformer.values.patches import PATCH_SITES, PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 
-ASKS: dict[Direction, str] = {"needed": "Value needed? (noising)", "enough": "Value enough? (denoising)"}
+ASKS: dict[Direction, str] = {"needed": "Is the value needed? (noising)", "enough": "Is the value enough? (denoising)"}
 NO_PARTNER = "no partner"
 # For changes in nats, the colour scale reaches at least this many times MIN_DIFFERENCE, so that small changes look
 # faint.
@@ -54,7 +54,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
             "Ask",
             DIRECTIONS,
             format_func=ASKS.__getitem__,
-            width=220,
+            width=255,
             **bind(PatchParams, "direction"),
             help="Noising: run A with one value from B's run. If A's choice turns into B's, A needs its own value. "
             "Denoising: run B with one value from A's run. If A's choice comes back, that value is enough. The two "

@@ -153,7 +153,7 @@ def text() -> str:
 
 
 def target() -> str:
-    """Return the translation to read instead of the model's own, or an empty string if there is none."""
+    """Return the translation that the decoder reads instead of its own; an empty string if it reads its own."""
     return _state().target
 
 

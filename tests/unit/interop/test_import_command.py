@@ -280,7 +280,7 @@ def test_invalid_model_argument_gives_a_one_line_error(peer, tmp_path, run_main)
 
 
 def test_model_is_downloaded_at_the_requested_revision(peer, tmp_path, run_main, monkeypatch):
-    """Imitates the cache of huggingface_hub, where the files of a snapshot are links to blobs."""
+    """The test imitates the cache of huggingface_hub, where the files of a snapshot are symbolic links to blobs."""
     asked = {}
     snapshot, blobs = tmp_path / "models--x" / "snapshots" / "abc123", tmp_path / "models--x" / "blobs"
     shutil.copytree(peer.folder, blobs)

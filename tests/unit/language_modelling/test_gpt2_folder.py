@@ -28,7 +28,7 @@ def reweighted(folder, change):
     save_file(change(weights), folder / "model.safetensors", {"format": "pt"})
 
 
-def test_gpt2_files_in_the_old_format_load_with_the_weights_of_the_new_format(folder, imported):
+def test_gpt2_files_in_the_old_and_new_formats_load_the_same_weights(folder, imported):
     def old(weights):
         weights = {name.removeprefix("transformer."): weight for name, weight in weights.items()}
         return weights | {"h.0.attn.bias": torch.ones(1, 1, 64, 64, dtype=torch.bool).tril()}

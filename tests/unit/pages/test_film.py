@@ -90,7 +90,7 @@ def test_film_labels_a_normalised_embedding_and_shows_negative_similarity(small_
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_link_of_a_film_frame_names_an_existing_page_and_valid_settings(film, name):
+def test_film_frame_links_to_an_existing_page_with_valid_settings(film, name):
     _, page, changed = film[1][name]["link"]
     assert page in PAGES
     assert changed.keys() <= {cls.PREFIX + each.name for cls in Params.registered() for each in fields(cls)}

@@ -43,7 +43,7 @@ class OneDevice(TorchDispatchMode):
             # Scalars that Python reads: whether all sentences have ended, and the number of tokens in a batch.
             return SCALARS[on_device[0].dtype]
         if copies and on_device and CPU in given:
-            # Python reads the indices of the rows that continue, to select their interventions.
+            # Copying indices is allowed: Python selects the interventions of sentences that are still being decoded.
             assert self.results or not on_device[0].dtype.is_floating_point, f"{func}: values leave the device"
             read = torch.zeros(on_device[0].shape, dtype=kwargs.get("dtype") or on_device[0].dtype)
             return torch.arange(read.numel(), dtype=read.dtype).view_as(read) if self.counting else read

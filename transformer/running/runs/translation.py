@@ -43,7 +43,7 @@ class Decoding:
 
 @dataclass(frozen=True)
 class TranslationRun(Decoding, TranslatorRun[Translation]):
-    """Translates a sentence, without a trace.
+    """Translates a sentence without recording a trace.
 
     Raises:
         TextError: the text is empty or too long, or the prefix is too long.
