@@ -164,7 +164,7 @@ def matrix(
             cursor="pointer" if clickable else "default",
             **({"stroke": MASKED, "strokeOpacity": OUTLINE} if outlined else {}),
         ).encode(
-            color=colour if mask is None else alt.condition(f"datum.shown == '{masked}'", alt.value(MASKED), colour),
+            color=colour if mask is None else alt.condition(alt.datum.shown == masked, alt.value(MASKED), colour),
             tooltip=tooltip,
         )
     ]
