@@ -90,7 +90,7 @@ def test_attention_can_be_edited_by_keyboard_except_in_masked_cells(reader):
     reader.wait()
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
-    expect(page.locator(".panel .refused")).to_contain_text("the cell is masked and stays 0")
+    expect(page.locator(".panel .refused")).to_contain_text("the cell is masked, so its weight stays 0")
     assert edits(reader) == ""
 
 
