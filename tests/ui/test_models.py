@@ -295,7 +295,7 @@ def test_recorded_results_of_the_shipped_model_are_not_shown_for_another_model(m
 # For each measurement: the page that starts it, URL parameters, and words from the page's conclusion.
 MEASURED = {
     "head_statistics": ("compare_heads", {}, "over 3 sentences"),
-    "head_gallery": ("gallery", {}, "found them in 3 sentences"),
+    "head_gallery": ("gallery", {}, "model on 3 sentences"),
     "head_importance": ("compare_heads", {}, "averaged over 3 other sentences"),
     "method_agreement": ("what_mattered", {"mattered_part": "agreement"}, "Closest to the ranking by erasure is"),
 }

@@ -112,5 +112,5 @@ def test_page_asks_for_a_changed_word_if_there_is_no_second_sentence():
     assert healthy(test) and "Change one word of B and press Enter" in test.info[0].value
     asked = next(data for _, data in messages(test, "label") if data["label"].startswith("Sentence B"))
     assert asked["text"] == "My sister bought a car."
-    assert "Or drag a cell" not in plain(test) and not any(each.label == "Ask" for each in test.selectbox)
+    assert "Or drag a cell" not in plain(test) and not any(each.label == "Is the value …" for each in test.selectbox)
     assert not opened(PAGE, text=EXAMPLES[0]).info

@@ -51,10 +51,10 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
     # The controls share one row, even on a projector 1024 pixels wide.
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         st.selectbox(
-            "Ask",
+            "Is the value …",
             DIRECTIONS,
-            format_func=ASKS.__getitem__,
-            width=255,
+            format_func=lambda each: ASKS[each].removeprefix("Is the value "),
+            width=220,
             **bind(PatchParams, "direction"),
             help="Noising: run A with one value from B's run. If A's choice turns into B's, A needs its own value. "
             "Denoising: run B with one value from A's run. If A's choice comes back, that value is enough. The two "
