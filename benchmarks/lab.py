@@ -75,7 +75,8 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
 def steps_per_second() -> dict[str, float]:
     """Return the steps per second of the trainer, torch.nn and the hand-written backward pass.
 
-    The three take turns. Each value comes from the fastest of several rounds, which other processes disturbed least.
+    The three take turns. Each value comes from the fastest of several rounds, the one least disturbed by other
+    processes.
     """
     config = TaskConfig(task="reverse", steps=(ROUNDS + 1) * STEPS, snapshots=1)
     trainer = TaskTrainer(config)

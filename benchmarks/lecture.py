@@ -120,7 +120,7 @@ async def link(address: str, number: int, people: int, measured: Measured) -> As
 
 
 async def own(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
-    """Type distinct sentences one after another."""
+    """Simulate a user who types sentences that no other user types."""
     async with visitor(address) as person:
         began = time.perf_counter()
         await person.open()

@@ -86,8 +86,9 @@ async def question(address: str, cookie: str, people: int) -> list[float]:
 
 
 def votes(people: int, lasts: float, processes: int) -> dict[str, float]:
-    """Run votes one after another for `lasts` seconds on a freshly started server; return times, memory and processor
-    use.
+    """Run votes one after another for `lasts` seconds on a freshly started server.
+
+    Return how long a vote takes to appear on the lecturer's page, and the server's memory and processor use.
     """
     with server(processes) as (address, process, printed):
         deadline = time.monotonic() + PATIENCE

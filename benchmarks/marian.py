@@ -251,7 +251,7 @@ def ctranslate(folder: Path, output: Path) -> object | None:
 
 
 def report(what: str, found: Mapping[str, float]) -> None:
-    """Print on one line each library's time in seconds, and this project's time divided by it."""
+    """Print one line with each library's time in seconds and this project's time divided by it."""
     ours = found["ours"]
     others = ", ".join(
         f"{name} {taken:.3f} s (ours / theirs {ours / taken:.2f})" for name, taken in found.items() if name != "ours"

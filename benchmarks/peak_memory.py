@@ -52,7 +52,7 @@ def compute(part: str) -> None:
 
 def figures() -> dict[str, Figure]:
     """Return the peak memory of each computation in MB, and print each as soon as it is measured."""
-    print(f"{len(SENTENCE.split())} words; peak memory of a process")
+    print(f"Peak memory of each computation's process, for a sentence of {len(SENTENCE.split())} words:")
     found: dict[str, Figure] = {}
     for part in PARTS:
         command = [sys.executable, __file__, "--part", part]

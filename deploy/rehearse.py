@@ -251,7 +251,7 @@ def measured(people: int, seconds: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE", help="as for docker build")
+    parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE", help="set a Dockerfile ARG")
     parser.add_argument("--people", type=int, default=0, metavar="N", help="measure a lecture with N users")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each user stays")
     options = parser.parse_args()

@@ -95,7 +95,7 @@ def test_gradient_of_a_query_weight_is_shown_as_a_sum(narrow_app, listed):
     added = table(test, "x̂", "dQ", "sum so far")
     np.testing.assert_allclose(added["product"], added["x̂"] * added["dQ"])
     assert added["sum so far"].iloc[-1] == pytest.approx(stage.matrix[7, 3], abs=1e-12)
-    assert numbers(test)["The weight itself"] == f"{stage.values[7, 3]:.6f}"
+    assert numbers(test)["Value of the weight"] == f"{stage.values[7, 3]:.6f}"
 
 
 def test_gradient_of_a_masked_cell_is_zero(narrow_app):

@@ -42,8 +42,8 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
         format_func=STEPS.__getitem__,
         required=True,
         on_change=when_chosen("alignment_shift", lambda step: session.update_attention(shift=step)),
-        help="A token is written at one step and read at the next. Which of the two steps shows the token's source "
-        "better depends on the model and the layer. Chen et al. 2020 got the best results from the reading step in the "
+        help="A token is written at one step and read at the next. The model and the layer determine which of the "
+        "two steps shows the token's source better. Chen et al. 2020 got the best results from the reading step in the "
         "middle layers.",
     )
     rows = alignment_rows(trace, shift=shift).mean(axis=1)

@@ -86,7 +86,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
         if table is not None:
             sums = f"sums_of_{'rows' if of_rows else 'columns'}"
             draw_table(table, f"{kind}_{sums}", file=f"{head}-{sums.replace('_', '-')}")
-    st.markdown("**Python code for these weights**, in full precision")
+    st.markdown("**Python code that computes these weights** in full precision")
     lines = head_lines(
         reading.trace,
         kind,

@@ -112,7 +112,8 @@ def _show_map(stage: GradientStage, gradient: GradientMatrix, row: int, column: 
         # Streamlit stores a chart's last click under the chart's key. A new key for each entry discards the old click.
         key=f"backward_map_{stage.key}_{row}_{column}",
         clicked=lambda at, of: session.update(BackpropagationParams, row=top + at + 1, column=left + of + 1),
-        alt=f"{stage.name}: the gradient near row {row + 1}, column {column + 1}; the select boxes also pick an entry.",
+        alt=f"{stage.name}: the gradient near row {row + 1}, column {column + 1}; to pick an entry, click it or use "
+        "the select boxes.",
     )
 
 
@@ -164,7 +165,7 @@ def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Readin
     )
     second[0].metric("Finite difference", typeset(difference, DIGITS), help=explain("finite difference"))
     second[1].metric(
-        "The number itself" if not stage.learned else "The weight itself", typeset(stage.values[at], DIGITS)
+        "Value of the number" if not stage.learned else "Value of the weight", typeset(stage.values[at], DIGITS)
     )
     if stage.masked is not None and stage.masked[at]:
         st.markdown("The mask hides this cell, so its gradient is exactly 0: the model cannot learn from later tokens.")

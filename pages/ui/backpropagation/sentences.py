@@ -13,8 +13,8 @@ SENTENCES = {
     "tokens": "The embedding was multiplied by √D on the way in, so its gradient is multiplied by √D on the way back.",
     "positions": "A learned position vector is added to the embedding, so its gradient is the gradient of the sum.",
     "memory": "Every decoder layer looked at the encoder's output, so the gradients from all of them are added up.",
-    "gain": "The gain of the norm multiplies each normalised number. Its gradient is that number times the gradient "
-    "of the norm's output, added up over all positions.",
+    "gain": "The gain of the norm multiplies each normalised number. The gain's gradient is the normalised number "
+    "times the gradient of the norm's output, added up over all positions.",
     "shift": "The bias of the norm is added at every position, so its gradient is the sum of the output's gradients "
     "at all positions.",
     "norm": "The norm removes a vector's mean and length. No gradient flows back in the directions that change "
@@ -24,15 +24,18 @@ SENTENCES = {
     "residual": "The gradient flows back along two paths: unchanged past the sub-layer, and through it. The two "
     "gradients are added.",
     "contract": "A weight's gradient is its input times the gradient of its output, added up over all positions.",
-    "contract_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients there.",
+    "contract_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients "
+    "at all positions.",
     "hidden": "The gradient of the feed-forward network's output is multiplied by the transposed second matrix.",
     "expanded": "The gradient of the activation function's output is multiplied by the function's slope: where the "
     "function is flat, nothing gets through.",
     "expand": "A weight's gradient is its input times the gradient of its output, added up over all positions.",
-    "expand_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients there.",
+    "expand_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients "
+    "at all positions.",
     "read": "This gradient shows how the loss depends on the sub-layer's input.",
     "output": "A weight's gradient is its input times the gradient of its output, added up over all positions.",
-    "output_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients there.",
+    "output_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients "
+    "at all positions.",
     "joined": "The gradient of the output is multiplied by the transposed output projection, for all heads at once.",
     "outputs": "The forward pass joined the heads' outputs. The backward pass splits the gradient into K numbers per "
     "head.",
@@ -49,10 +52,12 @@ SENTENCES = {
     "positions.",
     "values_weight": "The gradient of the head's W^V: the input times the gradient of the values, added up over all "
     "positions.",
-    "queries_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients there.",
+    "queries_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients "
+    "at all positions.",
     "keys_bias": "This bias adds the same amount to all scores of a row, which leaves the softmax unchanged. Its "
     "gradient is therefore always 0, unless keys are rotated by position.",
-    "values_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients there.",
+    "values_bias": "A bias is added at every position, so its gradient is the sum of the output's gradients "
+    "at all positions.",
     "after": "The layers above send this gradient back to this layer.",
     "input": "The layers send this gradient back to the embeddings.",
 }

@@ -48,7 +48,7 @@ def show_editor(reading: Reading, resolved: ResolvedEdits, translation: str) -> 
 def show_changes(reading: Reading) -> None:
     """Show the list of edits, each with a button that removes it.
 
-    The heading says whether the only edit is an example.
+    If there is only one edit and it is an example, the heading says so.
     """
     params, trace = session.params(EditParams), reading.trace
     edits = params.edits.edits

@@ -35,7 +35,7 @@ def show_next_word(reading: Reading, continuation: Continuation) -> None:
     }
     key, step = key_for("edit_step", labels.values()), session.params(EditParams).step
     st.selectbox(
-        "The next word, at the step that writes",
+        "Step at which to show the next word",
         list(labels),
         format_func=labels.__getitem__,
         key=preset(key, step if step in labels else ""),

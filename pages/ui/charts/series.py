@@ -1,4 +1,4 @@
-"""Pure functions that colour series, and draw line charts to compare chosen and random orders of removing items."""
+"""Pure functions that assign colours to series, and draw line charts of chosen and random removal orders."""
 
 from collections.abc import Mapping
 from typing import Any

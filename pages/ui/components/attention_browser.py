@@ -160,7 +160,7 @@ def browser_message(
     glance: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
-    """Return the component's message for a choice. The message is cached, unless there are additional head names."""
+    """Return the message that makes the component show a choice. Without additional head names, it is cached."""
     if also:
         return browser_payload(trace, metrics, vars(choice), number=number, glance=glance, also=also)
     return _message(trace, metrics, choice, number, glance).bytes

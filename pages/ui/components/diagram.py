@@ -59,8 +59,8 @@ class StoryWords:
         alone: whether each word has its own row in the decoder's map of words; False for source words.
         looks: for each word, the indices in `Story.links` of the links that start at the word, most prominent first.
         looked: for each word, the indices of the links that end at the word, most prominent first.
-        across: for each word, the index of the word in the other language with the most cross-attention between the
-            two; -1 for none.
+        across: for each word, the index of the other language's word that shares the most cross-attention with it; -1
+            for none.
     """
 
     language: str

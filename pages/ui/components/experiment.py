@@ -1,7 +1,7 @@
-"""The experiment of a page: the model runs behind the numbers shown, and the results of these runs.
+"""The experiment of a page: the runs of the model that produced the numbers shown, and their results.
 
 Every saved figure contains the experiment, and a button saves the experiment as a file. Another control repeats the
-model runs of this page or of a saved experiment, and compares the results.
+runs of this page or of a saved experiment, and compares the results.
 """
 
 from typing import Any

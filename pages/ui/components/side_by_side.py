@@ -28,7 +28,7 @@ class Map:
         words: whether rows and columns are words, not tokens.
         scale: the colour scale. FIXED runs from 0 to 1. DIFFERENCE is centred on 0. ALLOWED has one colour for 1 and
             another for masked cells.
-        measure: what the values are, for the colour bar.
+        measure: the name of the quantity, which labels the colour bar.
         axes: the axis titles of the rows and the columns; None for the usual titles of an attention map.
     """
 

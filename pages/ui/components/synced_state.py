@@ -56,8 +56,9 @@ class SyncedState(Generic[S]):
     def received(self, message: Any, state: S) -> None:
         """Record that the user changed the component's state.
 
-        Ignore a message that answers an earlier request, because the component may still switch to the state
-        of the last request. `shown` then differs from the user's choice, so the next script run requests this choice.
+        Ignore a message that answers an earlier request, because the component may not yet have switched to the
+        state of the last request. `shown` then differs from the user's choice, so the next script run requests the
+        user's choice.
 
         Args:
             message: the untrusted message from the component.

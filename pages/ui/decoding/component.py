@@ -157,7 +157,8 @@ def with_typed(typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], li
     """Return parameters that continue the text with a word that the user typed; None if there is no valid word.
 
     Args:
-        typed: untrusted browser message: the parameters that force all tokens before the word, and the word as `text`.
+        typed: untrusted browser message, with the parameters that force all tokens before the word, and the word as
+            `text`.
         tokenizer: the vocabulary.
         encode: converts the word to token ids.
         of: the class of the parameters.

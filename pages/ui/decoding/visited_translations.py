@@ -159,7 +159,7 @@ def origin(decoded: DecodedText, params: DecodingParams, tokenizer: Vocabulary) 
     # Decoded tokens may start with a language code, so compare only the end.
     if again == decoded.tokens[-len(again) :]:
         return params.in_words
-    return f"{params.in_words}; tokenizing its text again gave different tokens"
+    return f"{params.in_words}; tokenizing the translation again gave different tokens"
 
 
 def decoding_fields(params: DecodingParams) -> dict[str, object]:

@@ -64,7 +64,7 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
         "has a rule that names the positions that a head should attend to, given the text. Some cross-attention rules "
         f"also use all heads' mean attention. The best head gets the card if at least {MIN_TASK_SHARE:.0%} of its "
         "attention goes to these positions. Unless the rule is general, such as “the previous word”, this percentage "
-        f"must also be at least {100 * MARGIN:.0f} percentage points higher than general rules predict."
+        f"must also exceed general rules' prediction by at least {100 * MARGIN:.0f} percentage points."
     )
 
 

@@ -168,7 +168,7 @@ def describe_details(graph: AttributionGraph, pruned: PrunedGraph, paths: pd.Dat
 
 
 def _first_head_path(ends: tuple[Path, ...]) -> int:
-    """Return the index of the first path that ends in a head, which has an attention map; 0 if there is none."""
+    """Return the index of the first path that ends in a head; 0 if there is none. Only heads have attention maps."""
     return next((index for index, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
 
 
@@ -177,7 +177,7 @@ def _pick(key: str, paths: int) -> None:
 
     Args:
         key: the key of the chart.
-        paths: the number of paths that can be cut; edges from bias nodes have higher numbers.
+        paths: the number of paths that can be cut. Edges are numbered from 1; higher numbers are edges from bias nodes.
     """
     points = st.session_state[key].selection[PICK]
     # Ignore edges from bias nodes, which cannot be cut.

@@ -86,7 +86,7 @@ def show_score(reading: TracedReading) -> None:
                 columns,
                 name="part of the score",
                 scale=diverging(float(abs(scores).max()) or 1.0),
-                titles=("contributes to the query", "contributes to the key"),
+                titles=("component of the query", "component of the key"),
             ),
             key="graph_score",
             alt="Map of a score's terms: each cell is the term of one pair of components, and "
@@ -125,8 +125,9 @@ def show_score(reading: TracedReading) -> None:
 
 
 def _show_box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
-    """Show a select box for the layer, head, row or column of the cell; without labels, the options are 1-based
-    numbers.
+    """Show a select box for the layer, head, row or column of the explained cell.
+
+    Without labels, the options are numbers from 1.
     """
     names = {option: str(option + 1) if labels is None else labels[option] for option in options}
     key = key_for(f"graph_{name}", names.values())

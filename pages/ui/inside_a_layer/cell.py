@@ -134,7 +134,7 @@ def _show_values(computation: Cell, columns: list[str], column: int) -> None:
             heatmap(
                 np.vstack([computation.weighted_values, computation.output]),
                 rows=[*numbered_labels(columns), "sum: the head’s output"],
-                titles=("weight × value of", "dimension of the head"),
+                titles=("weight × value, per token", "dimension of the head"),
                 name="value",
             ),
             key="inside_values",

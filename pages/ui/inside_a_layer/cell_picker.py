@@ -65,7 +65,8 @@ def show_cell_map(
         key=key,
         width="content",
         clicked=clicked,
-        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the select boxes also pick a cell.",
+        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; to pick a cell, click it or use "
+        "the select boxes.",
     )
     show_numbers(
         frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers"

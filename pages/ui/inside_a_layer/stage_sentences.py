@@ -32,8 +32,8 @@ SENTENCES = {
     "decoder.self_attention.values": "Each {target} token prepares {K} numbers for the tokens that will look at it.",
     "decoder.self_attention.raw_scores": "Each token's question is compared with every token's label, even with the "
     "labels of later tokens.",
-    "decoder.self_attention.masked_scores": "What comes later is crossed out: the model must not see the word that it "
-    "is about to write.",
+    "decoder.self_attention.masked_scores": "Later tokens are crossed out: the model must not see the word that it is "
+    "about to write.",
     "cross_attention.queries": "Each {target} token asks the {source} sentence a question: {K} numbers that say what "
     "it needs next.",
     "cross_attention.keys": "Each {source} token carries a label: {K} numbers, computed from the encoder's result.",

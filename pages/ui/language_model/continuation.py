@@ -79,7 +79,7 @@ def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) ->
         height=320,
         file=f"decoder-layer{choice.layer + 1}-head{choice.head + 1}-weights",
     )
-    st.markdown("**Python code for these weights**, in full precision")
+    st.markdown("**Python code that computes these weights** in full precision")
     folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
     lines = continuation_lines(trace, folder, choice.layer, choice.head)
     st.code(lines, language="python", wrap_lines=True)

@@ -40,8 +40,8 @@ TITLES = {
 # The tokens that a copying head attends to, by the name of the score.
 PLACES = {
     "previous": "the previous token",
-    "induction": "the token after an earlier copy of the same token",
-    "duplicate": "an earlier copy of the same token",
+    "induction": "the token after an earlier copy of the current token",
+    "duplicate": "an earlier copy of the current token",
 }
 # Scores that are defined only for a text with repetitions.
 REPEATED = ("induction", "duplicate")

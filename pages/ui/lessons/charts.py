@@ -84,7 +84,7 @@ def costs(table: Table) -> alt.LayerChart:
         y=alt.Y("at:O", title=None, axis=axis),
         x=alt.X(
             "cost:Q",
-            title="nats lost if the word is hidden (%: attention on the word)",
+            title="nats lost if the word is hidden (percentages: attention on it)",
             axis=alt.Axis(tickCount=5, **{**AXIS, "grid": True}),
         ),
         tooltip=["word:N", alt.Tooltip("cost:Q", format=".2f"), "share:N"],

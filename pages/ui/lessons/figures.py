@@ -143,7 +143,12 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
     """
     table = pd.read_csv(StringIO(curve))
     for lines, unit, name, meaning in (
-        (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: guess among {row.perplexity:,.0f} tokens"),
+        (
+            LOSS,
+            "loss, nats per token",
+            "loss",
+            lambda row: f"{row.loss:.2f}: like a guess among {row.perplexity:,.0f} tokens",
+        ),
         (QUALITY, "chrF, 0 to 100", "chrf", lambda row: f"{row.chrF:.0f} after {row.part} of the steps"),
     ):
         points = marked.rename(columns={"of all steps": "part"})

@@ -92,8 +92,8 @@ def without_maps(
         kind: the attention kind.
         head: the head, as named in the lesson file.
         part: the part to remove, a key of `PARTS`.
-        job: the head's job, such as "next". The titles state how well the head does its job. If `job` is
-            empty, they do not.
+        job: the head's job, such as "next". If one is given, the maps' titles state how well the head does
+            it.
 
     Returns:
         For each map: title, row labels, column labels, weights [rows, columns], and mask [rows, columns].

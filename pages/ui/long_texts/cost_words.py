@@ -22,7 +22,7 @@ FULL_NAMES: Mapping[Attention, str] = {
 }
 # A well-known model for comparison, and its total number of heads (12 in each of 12 layers).
 GPT2, GPT2_HEADS = "GPT-2 small", 144
-# Above this slope, the time grows clearly faster than the number of cells in an attention map, whose slope is 2.
+# Above this slope, the time grows clearly faster than an attention map's number of cells, which has slope 2.
 STEEP_SLOPE = 2.1
 CONCLUSIONS = {
     WEIGHTS: "Compression makes the map smaller by a constant factor, but the slope stays 2. This postpones the limit "

@@ -45,6 +45,6 @@ class ArchitectureParams(Params, prefix="architecture_"):
 
     @classmethod
     def of(cls, config: TransformerConfig) -> ArchitectureParams:
-        """Return the parameters of a configuration whose source and target vocabularies have the same size."""
+        """Return the URL parameters for a configuration whose source and target vocabularies have the same size."""
         same = {name: getattr(config, name) for name in SAME_NAMES}
         return cls(vocabulary=config.target_vocabulary, tied=config.tied_embeddings, **same)

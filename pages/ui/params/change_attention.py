@@ -42,8 +42,8 @@ class Edit:
         layer, head: the indices of the layer and head; None for all layers or all heads.
         rows: the first and the last query position.
         shares: the spans of key positions to look at, each with its new weight in hundredths. The tokens of a word
-            share the word's weight evenly, and the remaining columns keep their proportions. If empty, all visible
-            tokens get equal weights.
+            share the word's weight evenly, and the weights of all other key positions keep their proportions. If
+            empty, all visible tokens get equal weights.
     """
 
     kind: Kind

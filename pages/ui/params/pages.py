@@ -54,7 +54,7 @@ _PAGES = (
         "decoding",
         "Decoding step by step",
         "Look",
-        "The translation one token at a time, with the other candidates. Choose a candidate and see what follows.",
+        "The translation token by token, with the candidates at each step. Choose a candidate and see what follows.",
         "how the German sentence is written, token by token (you can play, stop, step back, see the other "
         "candidates and force one), and the whole tree of a beam search",
         bet="next_token.next_token",
@@ -198,7 +198,7 @@ _PAGES = (
         "Understand",
         "How a mistake becomes a small change to every parameter.",
         "the gradient of the sentence's loss, step by step back to the embeddings; every gradient computed by "
-        "hand and by autograd; any number written as a sum; and a comparison of pre-norm and post-norm",
+        "hand and by autograd; any gradient entry as a sum of terms; and a comparison of pre-norm and post-norm",
         parts={
             "gradients": Part("Step by step, backwards", "gradient.show_gradient", former=("walk",)),
             "sizes": Part("Large and small gradients", "sizes.show_sizes"),

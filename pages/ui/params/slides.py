@@ -94,7 +94,7 @@ class Slide:
         except ValueError as error:
             raise SlidesError(f"“{_short(line)}” is not a valid URL") from error
         if not parameters.get("text"):
-            raise SlidesError(f"“{_short(line)}” has no sentence (text=…)")
+            raise SlidesError(f"“{_short(line)}” has no sentence: add text=… to the URL")
         return cls.of(match[1], parameters)
 
 

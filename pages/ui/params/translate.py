@@ -22,7 +22,7 @@ class FilmParams(Params, prefix="film_"):
     frame: int = integer(0, 0, MAX_FRAMES)
 
     def at_end(self) -> FilmParams:
-        """Return a copy at the last frame, or at no frame if the animation is closed."""
+        """Return a copy that selects the last frame, or no frame if the animation is closed."""
         return FilmParams(MAX_FRAMES if self.frame else 0)
 
 

@@ -181,7 +181,7 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
         return min(params.layer, len(values) - 1), min(column, values.shape[1] - 1)
     sizes = np.nan_to_num(np.abs(values)).round(2)
     if is_residual(params.site):
-        # At depth 0, the effect of patching the changed word is 1 by definition, so that row is skipped.
+        # Skip depth 0, where the effect of patching the changed word is 1 by definition.
         sizes[0] = 0
     row, column = np.argwhere(sizes == sizes.max())[-1].tolist()
     return row, column

@@ -32,7 +32,7 @@ def ask_for_list() -> None:
 
 
 def sentence_stepper(codes: Sequence[str]) -> None:
-    """Show buttons that step through the user's sentences; if there are none, render only the closed input dialog."""
+    """Show buttons that step through the user's sentences, if any, and add the input dialog, which starts closed."""
     sentences = my_sentences(codes)
 
     def act() -> None:

@@ -58,7 +58,7 @@ def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> Atte
 
 
 def story(reading: Reading) -> Story:
-    """Return the default word, and the links that stand out most for each word of the sentence and its translation."""
+    """Return the most prominent links of each word of the sentence and its translation, and the first word to show."""
     trace, languages = reading.trace, reading.languages
     links = by_word(word_links(trace, {kind: reading.metrics(kind) for kind in PAGES}))
     numbers: dict[WordLink, int] = {}

@@ -128,8 +128,8 @@ def pick_second_model() -> str:
         width=320,
         format_func=lambda name: RANDOM_NAME if name == UNTRAINED else name,
         **bind(CompareParams, "other", value=shown_name),
-        help="An installed model, or an untrained model with the first one's shape. Both models read the same "
-        "sentence, and the same translation if they translate into the same language.",
+        help="An installed model, or an untrained model with the first model's shape. Both models read the "
+        "same sentence, and the same translation if they translate into the same language.",
     )
     return shown_name
 

@@ -18,8 +18,8 @@ Done = Callable[[int, Any], None]
 MAX_TOGETHER = 16
 # Seconds until a waiting user sees how many requests are ahead, and seconds between updates.
 SECONDS_UNSHOWN, UPDATE_INTERVAL = 1.0, 3.0
-# Seconds after which a thread with the turn lets waiting threads go first. If shorter turns were interrupted too, all
-# threads would finish later.
+# Seconds after which the thread whose turn it is lets waiting threads go first. Interrupting shorter turns would only
+# make all threads finish later.
 TIME_SLICE = 0.3
 # Maximum number of seconds that a thread waits for more requests of the same kind before it computes a batch.
 BATCH_WAIT = 0.15
@@ -34,8 +34,8 @@ class Turns:
     Args:
         show_place: returns a context manager that shows the number of requests ahead. If showing the number raises an
             exception (in Streamlit, because the user has left the page), the thread leaves the queue.
-        meanwhile: another lock. A thread that waits for this lock gives up its turn at the other lock. A thread that
-            holds this lock does the same, except in `together`.
+        meanwhile: another `Turns` lock. While a thread waits for its turn here, it gives up its turn at `meanwhile`. It
+            also gives that turn up while it has its turn here, except in `together`.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Turns:
         self._show_place = show_place
         self._meanwhile = meanwhile
         self._lock = threading.Lock()
-        # It is the turn of the first request in the queue.
+        # The first request in the queue has the turn.
         self._queue: list[_Request] = []
         self._nobody = threading.Event()
         self._nobody.set()

@@ -49,7 +49,8 @@ async def warm_up() -> None:
 
     for page in PAGES:
         await draw(page)
-    # Call `tune_process` last. It exempts existing objects from garbage collection, including those of page modules.
+    # Call `tune_process` after the page modules have been loaded, because it exempts only existing objects from garbage
+    # collection.
     await asyncio.to_thread(tune_process)
     _is_warm = True
 

@@ -55,6 +55,6 @@ def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
 
 
 def _reference(reading: Reading, interventions: Interventions) -> dict[str, str]:
-    """Return an entry with the digest of the sentences that supply replacement outputs; empty if none are needed."""
+    """Return {"reference": digest of the sentences that supply replacement outputs}; empty if none are needed."""
     means = reading.translator.means
     return {"reference": means.sentences} if means and interventions.mode in ("mean", "resample") else {}

@@ -129,7 +129,9 @@ def test_page_reports_a_translation_whose_text_is_tokenized_differently(shipped)
     spelt = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=letters)
     assert tokenizer.encode_ids(spelt.translation.text) != [token.id for token in spelt.translation.tokens]
     params = DecodingParams(forced=letters)
-    assert origin(decoded_text(spelt), params, tokenizer).startswith(f"{params.in_words}; tokenizing its text again")
+    assert origin(decoded_text(spelt), params, tokenizer).startswith(
+        f"{params.in_words}; tokenizing the translation again"
+    )
 
 
 def test_empty_translation_is_marked_as_unreadable(shipped):
