@@ -26,7 +26,7 @@ pytest_plugins = ["tests.share"]
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# Imported modules and collected tests live until the process ends, so do not spend seconds on a search for garbage.
+# Imported modules and collected tests live until the process ends, so garbage collection would only cost seconds.
 gc.disable()
 
 

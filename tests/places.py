@@ -59,7 +59,8 @@ def _places(page: Page) -> list[Place]:
 
 
 PLACES: tuple[Place, ...] = tuple(place for page in PAGES.values() for place in _places(page))
-# For tests that run a model: each page's first part in every test run, other parts with `pytest -m thorough`.
+# For tests that run a model: each page's first part is tested in every test run, the other parts only with
+# `pytest -m thorough`.
 PAGES_FIRST = [
     pytest.param(place, marks=pytest.mark.thorough) if place != _places(place.page)[0] else place for place in PLACES
 ]

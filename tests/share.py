@@ -1,8 +1,8 @@
-"""Selects a share of the long tests for each CI run: `pytest -m 'thorough or install' --share`.
+"""Selects some of the long tests for each CI run: `pytest -m 'thorough or install' --share`.
 
-All long tests run every night (.ci/nightly). Half of a share's time budget goes to tests that are named after a changed
-file. A changed file is one that was changed since the commit $SHARE_BASE or, without it, within the last day. The other
-half rotates through all tests that fit into it, so that each of them runs once every few commits.
+All long tests run every night (.ci/nightly). In a CI run, half of the time budget goes to tests that are named after a
+changed file: one changed since the commit $SHARE_BASE or, without it, within the last day. The other half goes in turn
+to every test that is short enough for it, so that each runs once every few commits.
 """
 
 import os
@@ -92,7 +92,7 @@ def _within(tests: Iterable[str], costs: Mapping[str, float]) -> Iterator[str]:
 
 
 def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
-    """Yield the tests to run in turn `turn`. Successive turns go through all tests in a fixed order."""
+    """Yield the tests of turn number `turn`. Successive turns go through all tests in a fixed order."""
     order = sorted(costs, key=lambda test: crc32(test.encode()))
     whole = sum(costs.values())
     for test, end in zip(order, accumulate(costs[test] for test in order), strict=True):

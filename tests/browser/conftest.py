@@ -44,7 +44,7 @@ CHARTS_DRAWN = """
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put tests that need an unvisited server first: the first one can use the shared server before any other test."""
+    """Move tests that need an unvisited server to the front: the first of them finds the shared server unvisited."""
     items.sort(key=lambda item: "unvisited" not in getattr(item, "fixturenames", ()))
 
 

@@ -99,7 +99,7 @@ def rendered(root: ElementTree.Element, background: str | None = None) -> np.nda
 
 
 def only(root: ElementTree.Element, kept: ElementTree.Element) -> ElementTree.Element:
-    """Return a copy of an SVG that contains only the element `kept`."""
+    """Return a copy of an SVG without any elements except `kept` and its ancestors."""
 
     def copy(element: ElementTree.Element) -> ElementTree.Element | None:
         if element is kept:

@@ -17,8 +17,9 @@ PAGES = {
 }
 
 
-# JavaScript: axis labels of the Vega charts inside the elements that the selector `within` matches, once `count` charts
-# have labels. A single call reads all labels, because Vega redraws a chart once its width is known.
+# JavaScript that returns the axis labels of all Vega charts inside elements that match the selector `within`. The
+# result is false until `count` charts have labels. A single call reads all labels, because Vega redraws a chart once
+# its width is known.
 LABELS = """([within, count]) => {
     const charts = [...document.querySelectorAll(`${within} [data-testid=stVegaLiteChart]`)].map(
         chart => [...chart.querySelectorAll("svg .role-axis-label text")].map(text => text.textContent));
@@ -80,7 +81,7 @@ for number, places in enumerate([["probability"], ["as trained", "without"]]):
 
 @pytest.mark.thorough
 def test_lesson_bars_are_drawn_with_any_labels(serve, visit, tmp_path):
-    """No shipped lesson has these labels, so a separate page shows the bars."""
+    """No shipped lesson has bars with the labels in `BREAKING`, so a separate page shows such bars."""
     page = tmp_path / "bars.py"
     page.write_text(BARS_ALONE, encoding="utf-8")
     with serve((sys.executable, "-m", "streamlit", "run", page)) as address, visit(address) as reader:

@@ -9,7 +9,7 @@ from tests.browser.conftest import CHARTS_DRAWN
 from tests.places import PLACES
 
 SIZES = ((1440, 900), (1024, 768))
-# JavaScript: formulas whose end is hidden, because they are wider than their box and scroll.
+# JavaScript that returns the formulas whose end is hidden because they are wider than their scrolling box.
 CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
     formula => formula.scrollWidth > formula.clientWidth + 2).map(formula => formula.textContent)"""
 

@@ -70,8 +70,8 @@ def test_map_of_twelve_words_fits_a_projector(reader, page):
         expect(reader.page.get_by_label(gone, exact=gone != "English sentence").first).to_be_hidden()
 
 
-# JavaScript: bottom and right edges of the main figure's charts, whether the page scrolls, the top of the first map
-# cell, and whether the map has so few cells that the position of the first one does not matter.
+# JavaScript that measures the main figure: bottom and right edges of its charts, whether the page scrolls, and the top
+# of the first map cell. `few` is whether the map has so few cells that this position does not matter.
 FITS = """() => {
     const main = document.querySelector(".st-key-main_figure");
     const charts = main.querySelectorAll(".stVegaLiteChart svg, .js-plotly-plot");

@@ -60,7 +60,7 @@ PINNED = {"rows": [1, 3], "columns": [0, 2, 4]}
 
 
 def node() -> str:
-    """Return the path of the Node executable from tests/requirements.txt or, if it is missing, of the system's."""
+    """Return the path of Node: the one that tests/requirements.txt installs or, if it is missing, the system's."""
     found = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
     if found is None:
         if os.environ.get("CI") == "true":
@@ -146,7 +146,7 @@ def attention_table(view) -> dict[str, object]:
 
 
 def write_links(folder: Path) -> None:
-    """Write attention with start and end symbols, and the links of each word as the Translate page ranks them."""
+    """Write attention maps with start and end symbols, and each word's links, ranked as on the Translate page."""
     random = np.random.default_rng(0)
     words = ["the", "dog", "did", "not", "bark", "at", "it", "."]
     # Weights with four decimal places, as many as the browser displays.

@@ -51,7 +51,7 @@ def running(python: Path, port: int, log: Path) -> Iterator[subprocess.Popen]:
     """Run the server, and yield its process once it listens. The server must leave no replica behind."""
     command = [python, "-m", "transformer.serving", "--replicas", "2", "--port", str(port)]
     with log.open("w", encoding="utf-8") as written:
-        # A new session contains only processes of this server.
+        # Start a new session, so that any process left in it belongs to this server.
         server = subprocess.Popen(command, cwd=ROOT, stdout=written, stderr=written, start_new_session=True)
     try:
         wait(lambda: server.poll() is not None or "listens at" in log.read_text(encoding="utf-8"), log)

@@ -79,7 +79,7 @@ def narrow(shipped: Translator) -> Translator:
 
 @pytest.fixture
 def narrow_app(monkeypatch: pytest.MonkeyPatch, narrow: Translator) -> Translator:
-    """Use the narrow model in the app, for behaviour that does not depend on the model."""
+    """Use the narrow model in the app, to test behaviour that does not depend on the model."""
     monkeypatch.setattr(models, "load_translator", lambda device, folder: narrow)
     return narrow
 

@@ -25,7 +25,7 @@ WORDS = {
     "written",
     "residual stream",
 }
-# Figures that show texts other than the sentence.
+# Figures that show their own texts instead of the user's sentence.
 OWN_TEXTS = ("two-heads", "long-maps", "training", "lab-answer")
 # Quantities that pages count from 1. Dimensions, offsets and training steps are numbered differently.
 COUNTED = {"position", "row", "column", "layer", "head", "draw", "token"}

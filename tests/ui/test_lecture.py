@@ -26,8 +26,8 @@ def received(test):
 
 
 def act(test, what, **more):
-    """Send an action from the lecturer's controls. If a slide changes the page twice, AppTest follows only the first
-    change.
+    """Send an action from the lecturer's controls. If the action opens a slide that changes the page twice, AppTest
+    follows only the first change.
     """
     send(test, bar(test), "act", {"what": what, **more})
     return test

@@ -345,7 +345,7 @@ def test_gallery_uses_the_languages_of_the_model(models):
 
 @pytest.mark.thorough
 def test_imported_model_uses_its_own_example_sentences(models):
-    """Covers a model that reads English, like the shipped model."""
+    """The model reads English, so the shipped model's example sentences would suit it too."""
     shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_text("The dog.\nThe old dog.\n", encoding="utf-8")

@@ -41,7 +41,7 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     choose(test, "Second token", int(other))
     assert healthy(test)
     assert test.query_params["graph_against"] == test.query_params["mattered_against"] == str(other)
-    # A and B differ more at only one other step, which translates the changed word, so the page does not suggest it.
+    # The page suggests no other step: A and B differ more only at the step that translates the changed word.
     assert not [each for each in test.button if each.key == "patch_most"]
     # Then patch in the other direction, and patch a head.
     test.query_params.clear()

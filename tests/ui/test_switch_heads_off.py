@@ -158,8 +158,8 @@ def test_page_scores_the_user_translation(shipped):
 
 @pytest.mark.thorough
 def test_page_with_a_long_sentence_sends_less_than_three_megabytes(narrow_app):
-    """Adds up the message sizes of one script run. The switches take one byte per pixel, and the maps before and after
-    switching heads off take 16 bits per weight.
+    """Adds up the message sizes of one script run. The pictures on the switches take one byte per pixel, and the maps
+    before and after switching heads off take 16 bits per weight.
     """
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)
     test = opened(PAGE, text=f"{' '.join(words)}.", target="Der alte Hund sieht. " * 20, off_heads="cross.1.8")

@@ -29,7 +29,7 @@ def test_every_package_has_one_row_in_the_document():
 
 
 def test_every_module_has_a_docstring():
-    """docs/architecture.md does not list every file, because each module's docstring describes it in its first line."""
+    """docs/architecture.md does not list every file, because each module's docstring first describes the module."""
     silent = [
         path.relative_to(ROOT).as_posix()
         for folder in ("transformer", "attention_atlas", "pages")

@@ -1,4 +1,4 @@
-"""Tests of attention shown outside the app: by one call, in one offline file, and by functions named as in BertViz."""
+"""Tests of showing attention outside the app: with one call, as an offline file, and with BertViz's function names."""
 
 import base64
 import json

@@ -87,7 +87,7 @@ def test_missing_packages_are_reported_with_the_install_command(tmp_path, option
 
 def test_package_check_covers_all_requirements_of_the_app():
     required = re.findall(r"^([\w-]+)", (APP / "requirements.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    # The check omits packages that only training, model import, or Streamlit and its server need.
+    # The check omits packages that are needed only for training or importing models, or by Streamlit and its server.
     others = {"sacrebleu", "huggingface_hub", "python-multipart", "protobuf", "uvloop"}
     found = packages_distributions()
     assert {found[name][0].lower() for name in command_line.PACKAGES} == set(required) - others

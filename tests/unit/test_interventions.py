@@ -426,7 +426,10 @@ def test_resampled_head_outputs_come_from_the_drawn_sentence(translator):
 
 @ONE_SHAPE
 def test_mean_over_many_resampling_draws_approaches_mean_ablation(translator):
-    """Both methods weight sentences of the same length equally, and a head's replacement is linear in the draws."""
+    """If all sentences have the same length, both methods give them equal weight.
+
+    A head's replacement is linear in the drawn outputs, so its mean over many draws approaches the mean output.
+    """
     texts = "I have a dream.", "I have a dog."
     means = HeadMeans.over(
         (translator.trace(text, TARGET, details=True) for text in (texts[0], texts[0])), translator.version, ""

@@ -45,7 +45,7 @@ HEADLESS_ON_SCREEN = re.compile(r"(Who|Whose|Whom|Whatever|Whoever)\b(?!.*\?)")
 HEADLESS_NAME = re.compile(r"test_(what|which|who|whose|whom|whoever|whatever|of)_|_what_is_")
 # Start of a comment that addresses a tool.
 FOR_TOOLS = re.compile(r"(noqa|type:|pyright:|ruff:|fmt:|@ts-|eslint)")
-# Three consecutive words, and syntax of CSS, HTML, LaTeX and code.
+# Three words in a row, which suggest prose; and syntax of CSS, HTML, LaTeX or code, which rules out prose.
 WORDS_IN_A_ROW = re.compile(r"[a-z]{2,},? [a-z]+,? [a-z]")
 NO_PROSE = re.compile(r"[;{}]\s*$|^\s*<|\\\w+\{|\bimport |\b[a-z]+ = ")
 

@@ -151,7 +151,7 @@ def effect_of(
 
 
 def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]) -> tuple[str, ...]:
-    """Return the sentence that supplies the replacement head outputs for each of the `runs`.
+    """Return, for each of the `runs`, the sentence that supplies the replacement head outputs.
 
     The result is empty if no head outputs are resampled.
     """

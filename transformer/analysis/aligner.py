@@ -49,9 +49,9 @@ class Aligner:
 def find_aligner(metrics: HeadMetrics) -> Aligner | None:
     """Choose a model's alignment heads from cross-attention metrics averaged over many sentences.
 
-    The head that agrees best with the mean of all heads determines the layer, and which of STEPS aligns a token: the
-    step that predicts it or the step that reads it. Other heads in that layer are added if they align more than half of
-    the target tokens at that step.
+    The head that agrees best with the mean of all heads determines both the layer and the step (one of STEPS) that
+    aligns a token: the step that predicts the token or the step that reads it. Other heads in that layer are added if
+    they align more than half of the target tokens at that step.
 
     Returns:
         The heads and the step, or None if no head aligns more than half of the target tokens.

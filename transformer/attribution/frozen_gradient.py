@@ -22,7 +22,7 @@ REMAINDERS: tuple[str, ...] = ("source positions", "target positions", "biases")
 
 
 def frozen_gradient(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Split each target's logit into one term per token; the terms of positions and biases are the remainders."""
+    """Split each target's logit into one term per token, and remainders: the terms of the positions and the biases."""
     trace = run.trace
     per_batch = max(1, BATCH_TOKENS // (len(trace.source_tokens) + len(trace.target_tokens)))
     batches = []

@@ -1,7 +1,8 @@
 """Represents the sub-layers of a single model run as linear maps, separated by head, in float64.
 
 Attention weights, layer norm scales and activation factors are held constant, as in `transformer.attribution.frozen`.
-In addition, the contribution of each head or feed-forward network to every later input is kept separate.
+In addition, the contribution of each head or feed-forward network to the input of every later sub-layer is kept
+separate.
 
 Letters: W writers (components that add to a residual stream), R heads of a sub-layer (1 for a feed-forward network), T
 query positions, S key positions, D model width, F feed-forward width.

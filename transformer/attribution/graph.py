@@ -139,7 +139,10 @@ def runner_up(trace: Trace, position: int) -> int:
 
 
 def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float]:
-    """Return the logit's gradient at the decoder's output, [T, D], and the bias that the output projection adds."""
+    """Return the gradient of a target's score at the decoder's output, [T, D], and the output biases in the score.
+
+    The score is the sum of the target's logits, minus the logits of the tokens in `target.against`, if any.
+    """
     trace, weights = run.trace, run.weights
     matrix = weights.arrays["generator.weight"]
     bias = weights.arrays["generator.bias"] if weights.config.output_bias else np.zeros(len(matrix))

@@ -15,7 +15,10 @@ from transformer.values.weights import Weights
 
 
 def norms(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Compute vector norms, divided by their sum in each row and averaged over layers. The trace needs details."""
+    """Compute vector norms, divided by their sum in each row and averaged over layers.
+
+    The trace must have been computed with `details=True`.
+    """
     source, prefix = (_mean_shares(run.trace, run.weights, kind) for kind in ("cross", "decoder"))
     return attribution_of_shares("norms", run.trace, targets, source, prefix)
 

@@ -93,7 +93,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     for name, title, values in (
         (
             "measured",
-            f"**Measured**: {CHANGE}, with {MODES[params.mode]} in its place"
+            f"**Measured**: {CHANGE}; the head is replaced by {MODES[params.mode]}"
             + (f" (mean of {params.draws} draws)" if params.drawn else ""),
             importance.measured,
         ),
@@ -109,7 +109,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
             with (
                 column,
                 main_figure(
-                    f"**{TITLES[kind]}, what each head is worth:** {markdown(reading.trace.source_text)}",
+                    f"**{TITLES[kind]}, importance of each head:** {markdown(reading.trace.source_text)}",
                     f"Layer {worst[1] + 1}, head {worst[2] + 1} is needed most; blue: the translation is less likely "
                     "without the cell's head",
                     when=main and name == "measured" and kind == worst[0],

@@ -71,7 +71,8 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
     with main_figure(
         f"**How many heads does the model need?** {markdown(reading.trace.source_text)}",
         f"{removable_steps(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF_PROBABILITY)} of "
-        f"{_head_count(curves)} can go, least important first, before the translation is less than half as likely",
+        f"{_head_count(curves)} heads can go, least important first, before the translation is less than half as "
+        "likely",
     ):
         show_altair(
             removal_chart(table, "log-probability, nats"),
@@ -81,8 +82,8 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
     st.caption(
         "The same translation is scored each time. Each removed head is replaced by "
         f"{MODES[params.mode]}{' (the first draw)' if params.drawn else ''}. The least important head is the one whose "
-        "removal, on its own, leaves the translation most likely. That order ignores teamwork: two heads together can "
-        "be worth more than the sum of their separate effects.",
+        "removal, on its own, leaves the translation most likely. Ranking heads in this way ignores teamwork: two "
+        "heads together can be worth more than the sum of their separate effects.",
         help=explain("log-probability", "nats"),
     )
     numbers = removal_table(curves)
@@ -105,7 +106,7 @@ def _show_recorded(recorded: RemovalQuality) -> None:
 
 
 def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Sequence[int]) -> pd.DataFrame:
-    """Return a table with the columns order, removed and value; each row is a point on a curve.
+    """Return a table with the columns "order", "removed" and "value"; each row is a point on a curve.
 
     Orders other than MEASURED and GRADIENT are random.
     """

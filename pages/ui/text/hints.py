@@ -45,7 +45,9 @@ CAPITALISED = words_of("""
 
 
 def unknown_characters(text: str, tokens: Sequence[Token], translation: str) -> list[str]:
-    """Return a list with a Markdown warning if the translation lacks characters without a token; otherwise empty.
+    """Return a Markdown warning, in a list, if the translation omits characters for which the model has no token.
+
+    Otherwise, return an empty list.
 
     Args:
         text: the sentence as typed.

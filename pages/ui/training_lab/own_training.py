@@ -15,8 +15,8 @@ from transformer.errors import TaskError
 from transformer.serving.server_process import tune_process
 from transformer.tasks.run import TaskRun
 
-# Training runs in time slices, during which no sentence is translated. In seconds: the length of a slice, and the
-# interval between the starts of two successive slices.
+# The model is trained in time slices, during which no sentence is translated. Length of a slice, and interval between
+# the starts of two successive slices, in seconds.
 SLICE_SECONDS = 0.15
 SLICE_INTERVAL = 0.2
 TAB = "_tab"

@@ -17,7 +17,7 @@ def unit_and_sum(attribution: Attribution) -> str:
     if properties.adds_up == "no":
         return f"{properties.unit}; each score measured separately" if properties.measured else properties.unit
     if properties.adds_up == "separately":
-        return "shares; each language adds up to 1"
+        return "shares; add up to 1 per language"
     if not attribution.remainders:
         adds = f"adds up to {typeset(total)}"
         off = float(attribution.error()[0])

@@ -94,7 +94,7 @@ def question_of(
     """Return the attribution question for the page's settings.
 
     Args:
-        word: the token positions of the default word to explain, for when `params` selects no word that exists.
+        word: the token positions of the word to explain if `params` does not select an existing word.
         languages: the model's languages.
     """
     words = not params.tokens

@@ -15,7 +15,7 @@ from pages.ui.what_mattered.question import AttributionQuestion, label_markdown
 from transformer.attribution.attribution import METHODS, Attribution
 from transformer.text.languages import Languages
 
-NOT_HIDEABLE, UNDECIDED = "cannot be hidden", "no vector is close to the sum"
+NOT_HIDEABLE, UNDECIDED = "cannot be hidden", "no vector is close to the sum of all vectors"
 ROW, MARGIN = 42, 190
 # Cells contain numbers only if there are at most this many columns.
 MAX_NUMBERS = 22
@@ -206,7 +206,7 @@ def compact_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
 
 
 def part_table(attributions: Attribution, languages: Languages) -> pd.DataFrame:
-    """Return a table of the parts of an exact method's total: the words, and remainders such as biases."""
+    """Return a table of the parts that add up to an exact method's total: the words, and remainders such as biases."""
     parts = {
         f"{languages.source.name} words": float(attributions.source[0].sum()),
         f"{languages.target.name} words so far": float(attributions.prefix[0].sum()),
@@ -216,7 +216,7 @@ def part_table(attributions: Attribution, languages: Languages) -> pd.DataFrame:
 
 
 def part_chart(table: pd.DataFrame, total_label: str, total: float) -> alt.LayerChart:
-    """Return a bar chart of a `part_table`, plus a bar for the total. The axis title calls the total `total_label`."""
+    """Return a bar chart of a `part_table`, plus a bar for the total; `total_label` is its name in the axis title."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]
@@ -266,7 +266,7 @@ def describe_first_words(question: AttributionQuestion, attributions: Sequence[A
 
 
 def describe_hiding(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
-    """Return Markdown that names the words whose erasure changes the score most; "" without erasure scores."""
+    """Return Markdown that names the words whose erasure changes the score most; empty if no erasure was measured."""
     erasure = next((attribution for attribution in attributions if attribution.method == "erasure"), None)
     if erasure is None:
         return ""

@@ -93,7 +93,7 @@ def read_own() -> OwnReading:
                 st.session_state[UPLOADED] = upload.name, upload.getvalue(), upload.file_id
                 session.update(OwnParams, file="")
                 st.rerun()
-        with st.popover("Bring your own", icon=":material/add:"):
+        with st.popover("How to add a file", icon=":material/add:"):
             st.markdown(
                 f"The list shows the .npz and .json files in the folder `{folder().name}` (by default, `attention` in "
                 "the folder where the app was started). To use another folder, set the environment variable "

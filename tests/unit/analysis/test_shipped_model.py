@@ -1,6 +1,6 @@
 """Compares recomputed numbers with those of the shipped model.
 
-The weights, and thus the rounding errors, are larger than in untrained models.
+Its weights are larger than those of untrained models, and so are the rounding errors.
 """
 
 import numpy as np

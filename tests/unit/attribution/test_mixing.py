@@ -44,9 +44,9 @@ def test_encoder_decoder_rollout_matches_a_hand_computed_case(two_layers):
 
 
 def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
-    """Some definitions of rollout multiply cross-attention by encoder rollout.
+    """Some definitions of rollout multiply cross-attention by encoder rollout, so each row sums to 1 over the source.
 
-    In `roll_out`, every row sums to 1 over source and prefix.
+    In `roll_out`, each row sums to 1 over source and prefix together.
     """
     full = mixing_by_weights(two_layers)
     other = X.mean(axis=0) @ encoder_rollout(full)

@@ -213,7 +213,7 @@ def imported(imported_folder) -> Translator:
 
 @pytest.fixture(scope="session")
 def marian_tokenizer() -> Callable[[Path], object]:
-    """marian_tokenizer(folder) loads Hugging Face's tokenizer."""
+    """Return a function that loads the tokenizer in a folder with Hugging Face's library."""
 
     def load(folder: Path):
         from transformers import MarianTokenizer

@@ -39,7 +39,7 @@ def test_imported_family_matches_hugging_face_logits_and_attention(family):
 
 
 def test_second_model_of_a_comparison_reads_the_tokens_of_the_first_model(family):
-    """Earlier, a second model with several source languages encoded every text as if in its first source language."""
+    """Earlier, a second model with several source languages encoded every text as if it were in the first of them."""
     *_, translator = family
     trace = translator.trace(MANY[0])
     found = second_trace(translator, translator, translator, trace)

@@ -41,7 +41,7 @@ def evidence(shipped):
 
 @pytest.fixture(scope="module")
 def importance(shipped):
-    """Return the importance of every head, measured without lesson code, as the app displays it."""
+    """Return the importance of every head as the app displays it, computed without lesson code."""
     return head_importance(shipped, TEXT_READ)
 
 

@@ -35,7 +35,7 @@ def test_fast_step_count_of_a_lesson_file_matches_the_parsed_lesson():
     ids=["not UTF-8", "not TOML", "a number", "none", "empty", "too large"],
 )
 def test_unreadable_lesson_counts_as_having_the_maximum_number_of_steps(content, tmp_path, monkeypatch):
-    """The list of slides on every page must not fail. The lesson's own page reports the error."""
+    """An unreadable lesson must not break the slide list, which every page shows. Only the lesson's page reports it."""
     monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
     (tmp_path / "mine.toml").write_bytes(content)
     assert step_count("mine") == step_count("missing") == MAX_STEPS

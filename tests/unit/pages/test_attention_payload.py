@@ -19,7 +19,7 @@ def trace(small_translator):
 
 
 def unpacked(packed: bytes) -> tuple[dict, np.ndarray]:
-    """Return the header of a message, and its codes in their original shape."""
+    """Return a message's header, and its encoded weights in the shape [layers, heads, queries, keys]."""
     header, sent = unpack(packed)
     return header, sent.reshape([header[name] for name in ("layers", "heads", "queries", "keys")])
 

@@ -277,7 +277,7 @@ def test_attribution_chart_has_a_line_between_source_and_prefix(asked, found):
 
 def test_attribution_chart_states_the_unit_and_sum_of_every_row(found):
     said = {each.method: unit_and_sum(each) for each in found}
-    assert said["weights"] == "shares; each language adds up to 1" and said["alti"] == "shares; adds up to 1.00"
+    assert said["weights"] == "shares; add up to 1 per language" and said["alti"] == "shares; adds up to 1.00"
     assert said["erasure"] == "nats; each score measured separately"
     exact = next(each for each in found if each.method == "frozen_gradient")
     assert f", total {typeset(exact.total[0])}" in said["frozen_gradient"]

@@ -101,7 +101,7 @@ def asked(text: str) -> list[Run[Any]]:
 
 
 def test_model_runs_of_several_users_never_overlap(model, watch, monkeypatch):
-    # Otherwise, a run on a busy machine might exceed its time slice and let other runs go first.
+    # With the usual time slice, a run on a busy machine might exceed it and let other runs go first.
     monkeypatch.setattr(turns, "TIME_SLICE", PATIENCE)
     texts = ["A dog.", "The old man reads a book."]
     with ThreadPoolExecutor(max_workers=8) as people:

@@ -225,7 +225,7 @@ def test_recorded_modular_training_shows_grokking():
 
 
 def test_recorded_reversal_training_forms_a_mirror_head():
-    """The page promises a mirror head for the training that it shows first."""
+    """The page says that a mirror head forms in the training run that it shows first."""
     found = events(recorded_run("reverse"))
     assert any(event.kind == "cross" and event.score == "mirror" for event in found)
 

@@ -142,7 +142,7 @@ def test_long_request_yields_its_turn_to_waiting_requests(users, monkeypatch):
 
 
 def test_long_request_keeps_its_turn_if_no_request_waits(monkeypatch):
-    """To yield, the request would first have to take back its turn at `runs`, which another thread holds by then."""
+    """To yield `model`, a request first takes back the turn at `runs` that it gave up; here, another thread has it."""
     monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
@@ -236,7 +236,7 @@ def test_waiting_request_learns_its_place_in_the_queue(monkeypatch):
         answers = [users.want(1), users.want(2, "odd")]
         assert known.wait(PATIENCE)
     assert [answer.result(PATIENCE) for answer in answers] == [2, 4]
-    # At most two requests are ahead: the one that has the turn and the first in the queue.
+    # At most two requests are ahead of a waiting request: the one that has the turn, and the first in the queue.
     assert set(said) <= {0, 1, 2}
 
 

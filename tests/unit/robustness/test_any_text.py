@@ -1,6 +1,4 @@
-"""Tests that any text is tokenized and then either traced, sent to the browser and drawn, or rejected with a one-line
-message.
-"""
+"""Tests that any text can be tokenized, and is then either rejected with a one-line message or traced and drawn."""
 
 import json
 import unicodedata
@@ -74,7 +72,7 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     assert ids.count(END) == 1 and ids[-1] == END and not {PAD, UNKNOWN, START} & set(ids)
     assert tokenizer.decode(ids) == normalise(text)
     assert "".join(units(normalise(text))) == normalise(text)
-    # The labels and texts beside a map can be encoded.
+    # The labels and the texts beside a map can be encoded as UTF-8.
     labels = [token_label(token, text) for token in tokens]
     assert json.dumps(labels).encode("utf-8")
     replace_surrogates(text).encode("utf-8")

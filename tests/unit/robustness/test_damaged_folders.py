@@ -1,4 +1,4 @@
-"""Tests that a damaged model folder is either rejected with one clear message or still yields the original model."""
+"""Tests that a damaged model folder either is rejected with one clear message or still yields the original model."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Tests that the app's runs of a model stay on the model's device, from the input text to the resulting arrays."""
+"""Tests that the app runs a model entirely on the model's device, from the input text to the resulting arrays."""
 
 from collections.abc import Callable
 from dataclasses import replace

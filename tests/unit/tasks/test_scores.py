@@ -45,8 +45,8 @@ def test_prefix_matching_attention_has_a_prefix_match_score_of_one():
     # letter follows the second b.
     found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
     assert found["prefix_match"]["encoder"] == 1 and found["prefix_match"]["decoder"] == 1
-    # In the source, the letters at indices 1 and 4 follow an a. The letter at index 2 follows b, and that at index 3
-    # follows c.
+    # In cross-attention, each letter attends to a source letter that follows the same letter: the first a to index 1,
+    # b to index 2, c to index 3, and the second a to index 4.
     assert found["prefix_match"]["cross"] == 1
 
 

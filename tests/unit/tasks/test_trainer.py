@@ -1,4 +1,4 @@
-"""Tests of training in slices, and of the content of snapshots."""
+"""Tests of training a few steps at a time, and of the contents of snapshots."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Training with two processes: this one, and another that runs given Python code."""
+"""Training with two processes: the test process, and another that runs given Python code."""
 
 import os
 import socket

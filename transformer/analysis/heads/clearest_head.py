@@ -46,7 +46,7 @@ class ClearestHead:
     is_resting: bool = False
 
 
-# Cached, because several parts of a page need the head for the same metrics.
+# The head chosen for each `HeadMetrics`, cached because several parts of a page need it.
 _CHOSEN: WeakKeyDictionary[HeadMetrics, ClearestHead] = WeakKeyDictionary()
 
 

@@ -71,8 +71,9 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         basis = _column_space(transformed[columns])
         effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ basis @ basis.T
         rank[rows] = basis.shape[1]
-        # With a column of ones appended to T, the left null space contains only directions that keep the sum of the
-        # weights. It has one dimension less, unless the columns of T already span the column of ones.
+        # With a column of ones appended to T, the left null space contains only directions that leave the sum of
+        # the weights unchanged. This null space has one dimension less, unless the columns of T already span the column
+        # of ones.
         ones = np.ones(len(basis))
         new = np.linalg.norm(ones - basis @ (ones @ basis)) > EQUALITY_TOLERANCE * np.sqrt(len(basis))
         sum_keeping[rows] = len(basis) - basis.shape[1] - new

@@ -4,7 +4,7 @@ from transformer.analysis.heads.clustering import average_linkage, leaf_order
 
 
 def test_clustering_matches_the_scipy_documentation_example():
-    """Twelve points in four corners, with the heights that `scipy.cluster.hierarchy.average` documents."""
+    """Clusters twelve points in four corners. `scipy.cluster.hierarchy.average` documents the heights of the merges."""
     points = np.array(
         [[0, 0], [0, 1], [1, 0], [0, 4], [0, 3], [1, 4], [4, 0], [3, 0], [4, 1], [4, 4], [3, 4], [4, 3]], float
     )

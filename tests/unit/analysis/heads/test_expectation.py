@@ -11,7 +11,7 @@ SCORES = [0.0] * 20
 
 @pytest.fixture
 def crossed(made_up_trace):
-    """Return a function that makes cross-attention heads from strings, whose n-th digit is the column for row n."""
+    """Return a function that makes cross-attention heads from strings: row n looks at the column in the n-th digit."""
 
     def make(*heads, words=WORDS):
         maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in heads]])
