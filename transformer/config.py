@@ -28,7 +28,7 @@ CHOICES = {
 COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
 # Fields omitted from config.json if they have their default value, because older versions of this project reject them.
 OMITTED_DEFAULTS = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
-# Maximum number of entries in `unapplied`, and maximum number of characters per entry.
+# Limit on both the number of entries in `unapplied` and the number of characters per entry.
 MAX_CHARACTERS = 200
 
 
@@ -161,7 +161,7 @@ class TransformerConfig:
         if isinstance(values.get("unapplied"), list):
             values["unapplied"] = tuple(values["unapplied"])
         if values.get("generation") is not None:
-            # Imported here, because a notebook that only shows arrays may not have msgspec installed.
+            # Import msgspec here, because it may not be installed where a notebook only shows arrays.
             import msgspec
 
             try:

@@ -129,7 +129,7 @@ def _vocabulary_rows(
 
 
 def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> list[str]:
-    """Return the names of the arrays to store: those in the two layers, those outside all layers, and the streams."""
+    """Return the names of the arrays to store: those in the two layers, those outside layers, and residual streams."""
     layers = (f"encoder_layers.{encoder_layer}.", f"decoder_layers.{decoder_layer}.")
     return [name for name in arrays if name.startswith(layers) or "_layers." not in name or name.endswith(".after")]
 

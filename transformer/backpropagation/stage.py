@@ -113,8 +113,8 @@ class StageBuilder:
             formula, letters: as in `Stage`. For a parameter, `letters` does not begin with the batch dimension "B".
             name: name of the intermediate result or parameter.
             terms_of, masked: as in `GradientStage`.
-            view: function that selects the part to show, [R, C]. None shows everything: the batch's only entry, or the
-                parameter with one row per input.
+            view: function that selects the part to show, [R, C]. If None, an intermediate result is shown for the
+                batch's only entry, and a parameter is shown whole, with one row per input.
         """
         computed, learned = self.gradients, not letters.startswith("B")
         view = view or (by_input if learned else single_entry)

@@ -72,7 +72,7 @@ def norm_parameters(builder: StageBuilder, norm: str, before: str, dy: np.ndarra
 
 
 def norm_terms(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the three terms of a layer norm's input gradient, each [N, D], for the arguments of `norm_parameters`."""
+    """Return the three terms of a layer norm's input gradient, each [N, D]; arguments as in `norm_parameters`."""
     n, deviation, gain = _norm_saved(builder, norm, before)
     dn = gain * dy
     return {

@@ -98,7 +98,7 @@ def transformer_backward(
     more, memory = _stack_backward("decoder", notes.note("hidden", generator.x), saved.decoder, notes)
     gradients |= more
 
-    # 1. encoder. Every decoder layer reads its output, so the gradients from all decoder layers add up.
+    # 1. encoder: every decoder layer reads the encoder's output, so the gradients from all decoder layers add up.
     more, _ = _stack_backward("encoder", notes.note("memory", np.sum(memory, axis=0)), saved.encoder, notes)
     return gradients | more
 

@@ -170,7 +170,7 @@ def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> f
 
 
 def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
-    """Return float32 parameters by their names in `Transformer`; an output layer equal to the embedding is omitted.
+    """Return float32 parameters, keyed by their names in `Transformer`, without an output layer equal to the embedding.
 
     Raises:
         ValueError: a parameter is missing or unknown, or contradicts another parameter or config.json.
@@ -212,5 +212,7 @@ def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: Transf
                 # Scores are proportional to the queries, which the first `d_model` rows of the projection compute.
                 weights[f"decoder_layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
     if own_weights:
-        raise ValueError(f"it has the tensor {min(own_weights)}, which no GPT-2 model has")
+        raise ValueError(
+            f"the weights contain the tensor {min(own_weights)}, which no GPT-2 model with the settings in {CONFIG} has"
+        )
     return weights

@@ -17,8 +17,8 @@ BYTES = {"F16": 2, "BF16": 2, "F32": 4}
 BYTES_IN_MEMORY = 4
 BYTES_OF_COPY = 2
 # During loading, memory holds this many copies of the file's content: the tensors, and the bytes for the digest.
-# Loading a float16 file therefore takes at most 2 * 2 + 4 + 2 = 10 bytes per number. benchmarks/marian.py measures the
-# memory that a model of 77 million parameters takes.
+# With BYTES_IN_MEMORY and BYTES_OF_COPY, loading a float16 file takes at most 2 * 2 + 4 + 2 = 10 bytes per number.
+# benchmarks/marian.py measures the memory that a model of 77 million parameters takes.
 READING_FACTOR = 2
 # Largest header in bytes; safetensors rejects longer ones.
 MAX_HEADER = 100_000_000
@@ -30,8 +30,7 @@ MAX_SIZES, LARGEST_SIZE = 8, 2**48
 def memory_needed(weights: Path) -> int:
     """Return the peak memory, in bytes, for loading a model, computed from the safetensors header.
 
-    Returns:
-        Number of bytes; 0 if `weights` is not a valid safetensors file, which the loading code reports.
+    If `weights` is not a valid safetensors file, return 0: the loading code reports this error.
 
     Raises:
         CheckpointError: a tensor has an impossible shape.

@@ -278,7 +278,7 @@ def _check_finite(weights: Mapping[str, Tensor] | None, path: Path) -> None:
     """Raise a CheckpointError if a weight is not finite, or if `weights` is None (unsupported data type)."""
     if weights is None or not all(bool(weight.isfinite().all()) for weight in weights.values()):
         raise CheckpointError(
-            f"The weights in {path} are not all finite floating-point numbers. If their training diverged, train "
+            f"Some weights in {path} are infinite, NaN or not floating-point numbers. If training diverged, train "
             "again with a lower learning rate, or use an earlier checkpoint."
         )
 

@@ -86,7 +86,7 @@ def rows_of(path: Path, *, own_translation: bool) -> Iterator[tuple[str, str | N
     for number, line in read_lines(path):
         source, tab, rest = line.partition("\t")
         if not tab and not own_translation:
-            raise ValueError(f"{path}, line {number} has no tab: put a tab between source and target")
+            raise ValueError(f"line {number} of {path} has no tab: put a tab between source and target")
         yield source, None if own_translation else rest.partition("\t")[0]
 
 

@@ -60,8 +60,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="files in the format of --data; for comparison, also predict the texts of --data from counts of tokens "
-        "and token pairs in these files; texts that are also in --data are not counted",
+        help="files in the format of --data; for comparison, the texts of --data are also predicted from the "
+        "counts of tokens and token pairs in these files; texts that are also in --data are not counted",
     )
 
     command = commands.add_parser(

@@ -104,7 +104,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "agreement", help="compare how attribution methods rank the source words, for one translated word per sentence"
     )
     paths = commands.add_parser(
-        "paths", help="compare measured effects of cutting edges with the effects that attribution graphs predict"
+        "paths",
+        help="measure the effects of cutting edges of attribution graphs, and compare them with the effects that the "
+        "graphs predict",
     )
     for command in (measure, match, gallery, means, importance, effects, agreement, paths):
         command.add_argument(

@@ -183,7 +183,7 @@ class AppliedConstraints:
         )
 
     def _exclude_broken_characters_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """Exclude tokens that would leave a character incomplete from one row's logits [1, V], and return the logits.
+        """In one row's logits [1, V], exclude tokens that would leave a character incomplete, and return the logits.
 
         Args:
             logits: result of `exclude_`, changed in place.

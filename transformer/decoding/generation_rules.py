@@ -14,7 +14,7 @@ NEVER = float("-inf")
 class GenerationRules:
     """Applies `generate` settings, such as the repetition penalty and banned words, during one search.
 
-    Each row of the scores belongs to one live hypothesis.
+    `apply_` changes a step's scores, which have one row for each live hypothesis.
 
     Args:
         settings: the model's `generate` settings.

@@ -74,7 +74,7 @@ def decode_loop(
 
 
 def _replace_broken(choose: Callable[[Tensor], Tensor], logits: Tensor, predicted: Tensor) -> Tensor:
-    """Return the tokens [B]. Tokens that the logits [B, V] exclude are replaced with tokens from `choose`."""
+    """Return the predicted tokens [B], or tokens from `choose` where the logits [B, V] exclude the predicted token."""
     allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
     return predicted if allowed.all() else torch.where(allowed, predicted, choose(logits))
 

@@ -30,9 +30,9 @@ def sample(
         model, cache, limit, constraints, capture: as in `decode_loop`.
         seed: random seed; batch row b uses seed + b, so a sample does not depend on other rows or on the device. Each
             step uses one random number, even within a forced prefix. Forcing tokens that would have been sampled
-            anyway therefore changes nothing. If a token would leave a character incomplete, another one is
-            sampled. Its random number is the relative position of the step's number within the rejected token's
-            probability interval.
+            anyway therefore changes nothing. If a token would leave a character incomplete, it is rejected, and another
+            one is sampled. For this, the random number is the relative position of the step's random number within the
+            rejected token's probability interval.
         temperature, top_k, top_p: as in `DecodingSettings`.
 
     Raises:

@@ -78,7 +78,7 @@ def predict(
     """Run the decoder on one more token of each hypothesis, and predict the next token.
 
     Args:
-        model: in evaluation mode.
+        model: model in evaluation mode.
         read: ids of the tokens to read [N].
         cache: cache of the earlier tokens; it is left unchanged.
         capture: whether to return attention weights in the distribution.

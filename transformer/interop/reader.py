@@ -129,7 +129,9 @@ def _read(
     weights |= tables | layers(tensors, config)
     weights["generator.bias"] = output_bias(tensors, config.target_vocabulary, tokenizer.size)
     if tensors:
-        raise ValueError(f"it has the tensor {min(tensors)}, which no {family.model} has")
+        raise ValueError(
+            f"the weights contain the tensor {min(tensors)}, which no {family.model} with the settings in {CONFIG} has"
+        )
     with torch.device("meta"), SkippedInitialisation():
         check_fit(Transformer(config), weights)
     config = _remove_padding(config, weights, tokenizer, notes)

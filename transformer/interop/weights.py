@@ -16,8 +16,8 @@ POSITION_TOLERANCE = 1e-6
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 POSITIONS = {side: f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")}
-# Maps this project's names of the modules in a layer to Hugging Face's names. Unlike Hugging Face, this project stores
-# the query, key and value projections in one matrix.
+# Maps this project's names of the modules in a layer to Hugging Face's names. The query, key and value
+# projections are not listed separately, because this project, unlike Hugging Face, stores them in one matrix.
 ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 NORMS = {
     "self_attention_residual.norm": "self_attn_layer_norm",

@@ -176,7 +176,7 @@ class Evidence:
         return int(word) - 1
 
     def at_row(self, kind: Kind, head: str, row: str) -> tuple[int, int, int]:
-        """Return the 0-based layer and head that a rule selects, and the position of the first token in the row."""
+        """Return the 0-based layer and head that a rule selects, and the position of the selected row's first token."""
         layer, number = at = self.head(kind, head)
         return layer, number, self.view(kind).axes.row_positions[self.row(kind, row, at)][0]
 

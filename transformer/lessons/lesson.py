@@ -232,13 +232,13 @@ def _check_texts(where: str, step: LessonStep) -> None:
             )
     if unknown := set(step.carried_by) - set(values):
         raise LessonError(
-            f"{where}: carried_by names {', '.join(map(quoted, sorted(unknown)))}, but the claim {step.claim} has only "
-            f"the values: {', '.join(values)}"
+            f"{where}: carried_by names {', '.join(map(quoted, sorted(unknown)))}, but the claim {step.claim} does not "
+            f"measure this; use one of: {', '.join(values)}"
         )
     if step.guess and step.guess not in values:
         raise LessonError(
-            f"{where}: guess is {quoted(step.guess)}, but the claim {step.claim} has only the values: "
-            f"{', '.join(values)}"
+            f"{where}: guess is {quoted(step.guess)}, but the claim {step.claim} does not measure this; use "
+            f"one of: {', '.join(values)}"
         )
 
 
@@ -266,7 +266,7 @@ def _check_next(where: str, step: LessonStep) -> None:
             f'{where}: next_when is {quoted(step.next_when)}; use "answered" in a step with a question, and only there'
         )
     if step.next_when == "row pinned" and (step.show != "map" or "row" not in step.figure):
-        raise LessonError(f'{where}: next_when is "row pinned", which needs a map with the parameter row')
+        raise LessonError(f'{where}: next_when is "row pinned", which needs show = "map" and a row in the figure')
     if step.next_when == "head opened":
         values = check_call(step.claim, step.parameters).values
         if step.show != "map" or not {"layer", "head"} <= set(values):
@@ -292,7 +292,7 @@ def _carried_by(where: str, step: dict[str, Any]) -> dict[str, str]:
     places = step.get("carried_by", {})
     if not isinstance(places, dict) or not all(isinstance(place, str) for place in places.values()):
         raise LessonError(
-            f"{where}: carried_by is {quoted(places)}; for each value, write the place in the figure that shows it, "
+            f"{where}: carried_by is {quoted(places)}; for each value, name the place that shows it in the figure, "
             'such as { weight = "it -> animal" }'
         )
     return {name: _text(where, places, name, needed=True) for name in places}

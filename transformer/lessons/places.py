@@ -40,7 +40,9 @@ class FigureValue:
 def places_of(
     show: str, figure: Mapping[str, Any], evidence: Evidence, head: tuple[int, int] | None
 ) -> Mapping[str, FigureValue]:
-    """Return the value at each named place in a figure. If two places have the same name, only the first is kept.
+    """Return the values that a figure shows, keyed by place: the name of the cell, bar or label that shows the value.
+
+    If two places have the same name, only the first is kept.
 
     Args:
         show, figure: name and parameters of a step's figure, with quoted values filled in.
@@ -74,12 +76,12 @@ def values_not_shown(
         at = fill(template, finding.values)
         if at not in places:
             wrong.append(
-                f"carried_by names the place {at!r} for {value}, but the figure has no such place; "
+                f"carried_by says that {at!r} shows {value}, but the figure has no cell, bar or label of this name; "
                 f"{_list_places(places)}"
             )
         elif not _is_equal(finding.values[value], places[at]):
             wrong.append(
-                f"carried_by names the place {at!r} for {value}, but the claim measures "
+                f"carried_by says that {at!r} shows {value}, but the claim measures "
                 f"{_format_value(finding.values[value])} and the figure shows {_format_value(places[at].value)}"
             )
         else:
@@ -109,7 +111,7 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
             f"the figure does not show {value} ({_format_value(measured)}): choose another figure, or remove the "
             "value from the answer"
         )
-    # Prefer a place in the figure whose name contains the value's name.
+    # Prefer a cell, bar or label whose name contains the value's name.
     at = min(matching, key=lambda at: value not in at)
     return f"add the place that shows {value} to carried_by, such as {value} = {at!r}"
 

@@ -384,12 +384,12 @@ def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
 
 
 def _future(evidence: Evidence) -> Table:
-    """Return a table of the fraction of attention that, without the mask, each decoder head gives to later tokens."""
+    """Return a table of the fraction of each decoder head's attention that goes to later tokens if the mask is off."""
     return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER_TOKENS, interventions=NO_MASK)}})
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
-    """Return, for each head, the fraction of rows in which the largest weight is not that of the longest vector."""
+    """Return a table of each head's fraction of rows whose most-attended position does not add the longest vector."""
     return _tiles({"largest weight ≠ longest vector": {kind: longest_elsewhere(evidence, kind)}})
 
 

@@ -91,7 +91,8 @@ class GoldAlignments:
         first: number of a sentence's first word, 0 or 1, in a file with one line per pair.
 
     Raises:
-        FileNotFoundError, ValueError: as in `read_lines`. ValueError also if a link is invalid or a pair's number is 0.
+        FileNotFoundError: as in `read_lines`.
+        ValueError: as in `read_lines`, or a link is invalid, or a pair's number is 0.
     """
 
     def __init__(self, path: Path, first: int = 0) -> None:

@@ -37,7 +37,7 @@ EFFECTS: dict[str, str] = {
 class HeadEffects:
     """Effects of every head on each of N sentences, with the model's own translations.
 
-    Two results of the same model can be added, so a file can be measured in parts.
+    Results of the same model can be added, so a file of sentences can be measured in parts.
 
     Attributes:
         texts, translations: the N sentences, and their N translations.

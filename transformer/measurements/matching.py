@@ -135,7 +135,7 @@ def second_trace(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trac
 
 
 def untrained_model(translator: Translator, seed: int = 0) -> Translator:
-    """Return a model with the shape and vocabulary of `translator` but random weights, on a device of this machine."""
+    """Return a model with the shape and vocabulary of `translator` but random weights, on a local device."""
     devices = available_devices()
     with torch.random.fork_rng():
         torch.manual_seed(seed)

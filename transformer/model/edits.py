@@ -25,7 +25,7 @@ class Replacement(Protocol):
     """Interface of objects that compute the replacement values for a run with interventions."""
 
     def __call__(self, interventions: Interventions) -> ByKind:
-        """Return all heads' replacement outputs by kind: [L, H, P, K], or [L, H, 1, K] if all P positions share one."""
+        """Return all heads' replacement outputs by kind: [L, H, P, K], or [L, H, 1, K] if constant over positions."""
         ...
 
     def patches(self, interventions: Interventions) -> Patches:

@@ -1,4 +1,4 @@
-"""The kinds of positional encoding, in numpy float64. Kinds add vectors to the embeddings or change self-attention.
+"""The kinds of positional encoding, in numpy float64: what each adds to the embeddings or changes in self-attention.
 
 `transformer.model.positions` applies the encodings in torch. To add a kind, add a class and an entry in `ENCODINGS`
 here, and a name in `transformer.config.Positions`.

@@ -49,8 +49,8 @@ class Hooks:
         """Change and record a value, and return the changed value for the model to use.
 
         Args:
-            name: name of the value. The kind and this name form a site in `values.sites.SITES`, such as
-                "cross.weights".
+            name: name of the value. Together with the kind of this `Hooks` object, it forms a site in
+                `values.sites.SITES`, such as "cross.weights".
             x: the value that the model computed.
             mask: the attention mask, if the value is attention weights.
         """

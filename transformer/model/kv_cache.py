@@ -172,7 +172,7 @@ class DecoderCache:
 
     @property
     def _carried(self) -> Tensor:
-        """A tensor of the cache, with the cache's device and with the batch as its first axis."""
+        """Any tensor of the cache: it is on the cache's device, and its first axis is the batch."""
         return (self.memory_keys_and_values or self.past)[0].joined if self.unread is None else self.unread
 
     def of_layer(self, layer: int) -> LayerCache:

@@ -119,7 +119,7 @@ class HookEdit:
     start: int
 
     def __call__(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the value to use instead of the model's, of the same shape.
+        """Return the value to use instead of x, with the same shape as x.
 
         Raises:
             InterventionError: the hook returns neither None nor a tensor of the same shape as x.

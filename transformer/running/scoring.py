@@ -166,7 +166,7 @@ def log_probs_of(
     *,
     last: bool = False,
 ) -> Tensor:
-    """Return the log-probabilities [N, T, V] that the model predicts for one decoder input under N variants.
+    """Return the log-probabilities [N, T, V] of the predictions for one decoder input under N variants of the edits.
 
     Args:
         model, source, target: as in `score`.

@@ -133,7 +133,7 @@ class Translator(Runs):
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
     ) -> Translation:
-        """Return the result of a `TranslationRun`."""
+        """Translate a text, and return the translation; see `TranslationRun`."""
         return self.get(TranslationRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
 
     def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Token, ...]]:
@@ -149,7 +149,7 @@ class Translator(Runs):
         interventions: Interventions = AS_TRAINED,
         hooks: HookFunctions | None = None,
     ) -> Trace:
-        """Return the result of a `TraceRun`.
+        """Trace the model on a text with a given translation or with its own translation; see `TraceRun`.
 
         >>> import torch
         >>> from transformer import Translator
@@ -253,11 +253,11 @@ class Translator(Runs):
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
     ) -> TracedTranslation:
-        """Return the result of a `DecodingRun`."""
+        """Translate a text, and return the result with its trace, search tree and logit lens; see `DecodingRun`."""
         return self.get(DecodingRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
 
     def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
-        """Return the result of a `ScoresRun`.
+        """Score the model's predictions of a translation under each variant; see `ScoresRun`.
 
         >>> from transformer import Interventions, Translator
         >>> off = [Interventions(gates={("cross", 0, head): 0.0}) for head in range(8)]
@@ -269,7 +269,7 @@ class Translator(Runs):
     def compare(
         self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False
     ) -> Comparison:
-        """Return the result of a `ComparisonRun`."""
+        """Like `score`, but also return the traces without and with the first variant; see `ComparisonRun`."""
         return self.get(ComparisonRun(text, hashable(target), tuple(variants), details))
 
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:

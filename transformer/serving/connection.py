@@ -16,8 +16,8 @@ from transformer.values.cancellation import check_cancelled
 
 # Timeouts in seconds: to connect, to receive the server's identity, and to receive the result of the longest run.
 CONNECT_TIMEOUT, IDENTITY_TIMEOUT, ANSWER_TIMEOUT = 3.0, 30.0, 120.0
-# Maximum length of an answer, in bytes. With the shipped model, the largest answer takes 70 MB: two traces, with
-# details, of a text of maximum length.
+# Maximum length of an answer, in bytes. With the shipped model, the largest answer takes 70 MB: two detailed traces
+# of the longest possible text.
 MAX_ANSWER_BYTES = 2**29
 # HTTP statuses that only gateways in front of a model server send.
 GATEWAY_STATUSES = (502, 503, 504)

@@ -37,7 +37,7 @@ class Envelope(Struct):
 
 
 class Request(Envelope):
-    """A request for a run, with the run still encoded."""
+    """A request for a run; the field `run` contains the run as JSON that is not decoded yet."""
 
     run: Raw = Raw(b"null")
 

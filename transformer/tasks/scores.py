@@ -79,9 +79,9 @@ def prefix_matches(
 ) -> list[np.ndarray]:
     """Return each query's attention to tokens that follow other occurrences of the query's symbol.
 
-    The result is the prefix matching score (Olsson et al. 2022). In masked attention, only occurrences in the text
-    written so far count. In cross-attention and encoder attention, occurrences in the source count, except the query's
-    own position in the encoder. Queries whose symbol occurs nowhere else are skipped.
+    The result is the prefix matching score (Olsson et al. 2022). Masked attention considers only occurrences in the
+    text written so far. Cross-attention and encoder attention consider all occurrences in the source; encoder attention
+    leaves out the query's own position. Queries whose symbol occurs nowhere else are skipped.
 
     Returns:
         One array [L, H] per query.

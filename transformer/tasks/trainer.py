@@ -35,7 +35,7 @@ def seeded_model(config: TaskConfig) -> Transformer:
 
 
 class TaskTrainer(StepCount):
-    """Trains a small `Transformer` on a task; `SummedLoss` and `Steps` are also used for translation models.
+    """Trains a small `Transformer` on a task with `SummedLoss` and `Steps`, which also train translation models.
 
     A step's items and learning rate depend only on the configuration and the step number. The number of steps per
     call of `advance` therefore does not affect the result. Training advances only inside `advance`. A trainer is not

@@ -43,7 +43,7 @@ class Affixes:
 
     def __post_init__(self) -> None:
         if min(self.ids) < 0:
-            raise ValueError(f"{SYMBOLS} has the negative id {min(self.ids)}")
+            raise ValueError(f"{SYMBOLS} contains the negative id {min(self.ids)}")
         for code in (self.source, self.target):
             if code and code not in self.languages:
                 raise ValueError(f"{SYMBOLS} has no id for the language {code!r}")

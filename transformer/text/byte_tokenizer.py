@@ -138,7 +138,7 @@ class ByteTokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all files, hexadecimal."""
+        """SHA-256 hash of all files and their names, in hexadecimal."""
         return fingerprint_of(self.files)
 
     @property

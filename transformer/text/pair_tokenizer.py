@@ -82,7 +82,7 @@ class PairTokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all files, hexadecimal."""
+        """SHA-256 hash of all files and their names, in hexadecimal."""
         return fingerprint_of(self.files)
 
     def encode_source(self, text: str) -> tuple[Token, ...]:

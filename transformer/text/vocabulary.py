@@ -87,7 +87,7 @@ class Symbols:
         return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
     def role(self, token: int) -> Role:
-        """Return the role of a token id, "" for ordinary text. Not valid for the decoder's first input token."""
+        """Return the role of a token id, or "" for ordinary text. The decoder's first input token is not supported."""
         roles: dict[int, Role] = {self.unknown: "unknown", self.pad: "padding", self.start: "start", self.end: "end"}
         return "" if self.start_is_text and token == self.start else roles.get(token, "")
 
@@ -102,7 +102,7 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """Split a text into its source and target language codes, at most one each ("" if none), and the rest."""
+    """Split a text into its language codes ("" if none) and the rest; source and target have at most one code each."""
     codes_of_sides: dict[str, str] = {}
     at = 0
     while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in codes_of_sides:

@@ -47,7 +47,7 @@ def read_rows(path: Path) -> list[Pair]:
     pairs = []
     for number, columns in _rows(path):
         if len(columns) < 2:
-            raise ValueError(f"{path}, line {number} has no tab: put a tab between source and target")
+            raise ValueError(f"line {number} of {path} has no tab: put a tab between source and target")
         pairs.append((normalise(columns[0]), normalise(columns[1])))
     if not any(map(all, pairs)):
         raise ValueError(f"{path} contains no complete sentence pair: add rows with source, tab, target")
@@ -98,7 +98,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
                     yield number, line.decode("utf-8").rstrip("\r\n")
                 except UnicodeDecodeError as error:
                     raise ValueError(
-                        f"{path}, line {number} is not UTF-8 text ({error}): save the file as UTF-8"
+                        f"line {number} of {path} is not UTF-8 text ({error}): save the file as UTF-8"
                     ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is damaged ({error}): fetch it again") from error

@@ -69,7 +69,7 @@ class TrainingSetup:
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 
     def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
-        """Load a model, which must have the shape of `self.model` with any vocabulary size, and its tokenizer.
+        """Load a model and its tokenizer; the model must have the shape of `self.model`, with any vocabulary size.
 
         Raises:
             CheckpointError: the folder cannot be read, or contains the wrong type of model (language or translation).

@@ -50,8 +50,8 @@ class Steps:
     """Takes training steps with a model.
 
     Args:
-        objective: module that returns the loss of a `Batch` in nats, summed over the tokens; wrapped in
-            `DistributedDataParallel` if there are several processes.
+        objective: module that returns the loss of a `Batch` in nats, summed over the tokens. If there are several
+            processes, it must be wrapped in `DistributedDataParallel`.
         optimizer: optimiser for the model's parameters.
         schedule: settings of the learning-rate schedule.
         process: this process and its device.

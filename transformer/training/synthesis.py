@@ -1,4 +1,4 @@
-"""Creates synthetic training pairs, each of a real text and a model's translation of it."""
+"""Creates synthetic training pairs, each consisting of a real text and a model's translation of it."""
 
 import gzip
 import logging
@@ -63,6 +63,6 @@ def synthesise(
 
 
 def plausible(pair: Pair) -> bool:
-    """Return whether a sentence and its translation differ in number of characters by at most a factor of LONGEST."""
+    """Return whether neither text of a pair has more than LONGEST times as many characters as the other."""
     sentence, translation = map(len, pair)
     return translation > 0 and 1 / LONGEST <= sentence / translation <= LONGEST

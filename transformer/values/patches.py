@@ -1,4 +1,4 @@
-"""Activation patching: names and checks patches, which overwrite activations with those of another sentence.
+"""Names and checks activation patches, which overwrite activations with those of another sentence.
 
 Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation Analysis"; Zhang and Nanda 2024,
 "Towards Best Practices of Activation Patching".

@@ -65,7 +65,7 @@ class Run(Generic[Result]):
         raise NotImplementedError
 
     def states(self, result: Result) -> Mapping[str, Stated]:
-        """Return a result's values that a saved experiment stores and a check recomputes, by name; empty by default."""
+        """Return, by name, a result's values that a saved experiment stores and checks recompute; empty by default."""
         return {}
 
 

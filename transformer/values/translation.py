@@ -80,7 +80,7 @@ class SearchTree:
         """Return the attention weights with which a node's token was predicted.
 
         Returns:
-            Attention weights to the decoder tokens so far, [L, H, P], and to the source, [L, H, S].
+            Weights on the decoder tokens so far, [L, H, P], and on the source tokens, [L, H, S].
         """
         node = self.nodes[index]
         return self.decoder[node.step][node.row], self.cross[node.step][node.row]

@@ -203,8 +203,8 @@ DAMAGE = {
     "padding outside": (settings(pad_token_id=10**6), "pad_token_id in config.json must be a whole"),
     "another width": (settings(d_model=32), "should have shape"),
     "more layers": (settings(decoder_layers=3), "the tensor model.decoder.layers.2"),
-    "fewer layers": (settings(decoder_layers=1), "which no MarianMTModel has"),
-    "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "the tensor x, which no MarianMTModel has"),
+    "fewer layers": (settings(decoder_layers=1), "which no MarianMTModel with the settings"),
+    "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "the tensor x, which no MarianMTModel"),
     "not a number": (
         weights(lambda tensors: tensors["final_logits_bias"].fill_(torch.nan)),
         "final_logits_bias",

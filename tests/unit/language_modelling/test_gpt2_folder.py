@@ -53,7 +53,7 @@ WRONG = {
     ),
     "another width": (lambda folder: configured(folder, n_embd=32), "target_embedding.weight should have"),
     "another depth": (lambda folder: configured(folder, n_layer=4), "the tensor h.3.ln_1.weight is missing"),
-    "a layer too many": (lambda folder: configured(folder, n_layer=2), "which no GPT-2 model has"),
+    "a layer too many": (lambda folder: configured(folder, n_layer=2), "which no GPT-2 model with the"),
     "heads": (lambda folder: configured(folder, n_head=5), "24 is not a multiple of 5"),
     "all memory": (lambda folder: configured(folder, n_embd=10**9), "n_embd in config.json must be a whole number"),
     "a text for a number": (lambda folder: configured(folder, n_layer="3"), "n_layer in config.json must be"),

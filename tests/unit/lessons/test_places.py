@@ -26,7 +26,7 @@ def first_of(translator, old: str, new: str) -> list[str]:
     ("line", "message"),
     [
         (FIGURE, "which the answer names; add the place that shows sum to carried_by, such as sum = 'sum of"),
-        (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "'sum of hat' for sum, but the figure has no such place"),
+        (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "'sum of hat' shows sum, but the figure has no cell"),
         (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1 and the figure shows 6"),
         (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
         ('figure = { show = "orders", other = "A dog." }', "the figure does not show sum (1): choose another figure"),
@@ -49,14 +49,14 @@ def test_lesson_claim_with_a_value_shown_in_its_figure_is_accepted(copying_trans
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('carried_by = "sum"', "carried_by is 'sum'; for each value, write the place"),
+        ('carried_by = "sum"', "carried_by is 'sum'; for each value, name the place"),
         (
             'carried_by = { total = "sum of have" }',
-            "carried_by names 'total', but the claim row_sum has only the values: sum",
+            "carried_by names 'total', but the claim row_sum does not measure this; use one of: sum",
         ),
         (
             'before = { show = "map", kind = "encoder", head = "next" }',
-            "must be a map, and the step's own figure must be",
+            "before must show a map, and figure must show one of",
         ),
     ],
 )

@@ -188,13 +188,13 @@ def test_unreadable_input_file_is_reported_with_its_name(tmp_path, run_main, mod
     of_model = ("--model", model_folder)
     atlas = (*of_model, "--output", tmp_path / "o.json", "--device", "cpu")
     for program, arguments, said in (
-        (main, ("samples", *of_model, "--sentences", latin), f"{latin}, line 2 is not UTF-8 text"),
+        (main, ("samples", *of_model, "--sentences", latin), f"line 2 of {latin} is not UTF-8 text"),
         (main, ("samples", *of_model, "--sentences", folder), f"{folder} cannot be read (Is a directory)"),
         (main, ("prepare", *run, "--data", folder, "--validation", latin), f"{folder} cannot be read (Is a directory)"),
         (main, ("vocabulary", "--model", folder, "--data", latin), f"the vocabulary {folder}/tokenizer.model"),
-        (language_model, ("continue", "--file", latin), f"{latin}, line 2 is not UTF-8 text"),
+        (language_model, ("continue", "--file", latin), f"line 2 of {latin} is not UTF-8 text"),
         (language_model, ("continue", "--file", folder), f"{folder} cannot be read (Is a directory)"),
-        (analysis, ("gallery", "--sentences", latin, *atlas), f"{latin}, line 2 is not UTF-8 text"),
+        (analysis, ("gallery", "--sentences", latin, *atlas), f"line 2 of {latin} is not UTF-8 text"),
         (analysis, ("gallery", "--sentences", folder, *atlas), f"{folder} cannot be read (Is a directory)"),
     ):
         done = run_main(program, *arguments)

@@ -1,4 +1,4 @@
-"""Claims about how important heads are, measured by removing them."""
+"""Claims about the importance of heads, which is measured by removing them."""
 
 import numpy as np
 

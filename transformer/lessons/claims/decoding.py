@@ -139,7 +139,7 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
     if not 1 <= count <= MAX_SAMPLES:
         raise LessonError(f"count must be from 1 to {MAX_SAMPLES}, not {count}")
     if not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
-        raise LessonError(f"temperature must be {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, not {temperature:g}")
+        raise LessonError(f"temperature must be from {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, not {temperature:g}")
     return [
         evidence.runs.get(
             TranslationRun(evidence.sentence, DecodingSettings("sample", temperature=temperature, seed=seed))

@@ -92,5 +92,5 @@ def _column(evidence: Evidence, name: str) -> list[tuple[int, float]]:
     rows = csv.DictReader(evidence.runs.curve.splitlines())
     values = [(int(float(row["step"])), float(row[name])) for row in rows if row.get(name)]
     if not values:
-        raise LessonError(f"the model has no learning curve with values in the column {name}")
+        raise LessonError(f"the model has no learning curve, or the curve has no values in the column {name}")
     return values

@@ -138,7 +138,7 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
 
 @claim("all", "needed", "enough", "layer", "head", "count")
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
-    """The cross-attention heads together determine the next token, but the strongest has under half of their effect."""
+    """All cross-attention heads together determine the next token; the strongest one has less than half the effect."""
     at = minimal_pair(evidence, other)
     effects, (layer, head) = effects_by_place(evidence, at), strongest_head(evidence, at)
     needed, enough = effects["the head with the largest effect"]

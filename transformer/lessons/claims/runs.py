@@ -34,7 +34,7 @@ def order_lost(evidence: Evidence, other: str) -> Finding:
 
 @claim("share", "without", "even", "layer", "head")
 def job_without_positions(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """Without positional encodings, a head spends less than half as much of its attention on its job."""
+    """A head spends over half of its attention on its job, but less than half as much without positional encodings."""
     layer, head = at = evidence.head(kind, job)
     name = JOBS.get(job, job)
     share = float(evidence.metric(kind, name)[at])
