@@ -33,7 +33,7 @@ def faults(message: str) -> list[str]:
     if NOT_IMPERATIVE.match(re.sub(r"^[\w /-]+: ", "", subject)) or not subject[:1].isupper():
         found.append("The subject does not begin with a capital letter and an imperative verb, such as “Add” or “Fix”.")
     if len(lines) > 1 and lines[1].strip():
-        found.append("The line after the subject is not empty.")
+        found.append("The line after the subject must be blank.")
     # A URL or a single long word cannot be wrapped.
     if any(len(line) > LONGEST and " " in line.strip() and "://" not in line for line in lines[2:]):
         found.append(f"A line of the body has more than {LONGEST} characters.")

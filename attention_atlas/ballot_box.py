@@ -94,7 +94,7 @@ class BallotBox:
         if self.status != "closed":
             raise VoteError(409, f"Only a closed vote can be revealed; the status of this vote is “{self.status}”.")
         if not 0 <= answer < len(self.choices) or len(shares) not in (0, len(self.choices)):
-            raise VoteError(400, "The answer or the model's probabilities do not match the vote's choices.")
+            raise VoteError(400, "The answer must be one of the choices, with a probability for every choice or none.")
         self._to("revealed")
         self.revealed = {"answer": answer, "shares": shares, "says": says[: 4 * MAX_CHARACTERS]}
 

@@ -83,7 +83,7 @@ def model_view(
 
 
 def attention_patterns(tokens: Sequence[str], attention: Any) -> Drawing:
-    """Draw the heads in one layer, [H, rows, columns], with the arguments of
+    """Draw the attention of one layer's heads, [H, rows, columns]. The arguments are those of
     `circuitsvis.attention.attention_patterns`.
     """
     return Drawing(trace_of(attention, tokens))

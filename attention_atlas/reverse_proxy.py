@@ -96,8 +96,8 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     fields_by_name = [(field.partition(b":")[0].lower(), field) for field in fields]
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
-    # A websocket needs both upgrade headers. If one is missing, the app process sends a normal response and would then
-    # read another request.
+    # A websocket needs both upgrade headers. If one is missing, the app process answers normally and then waits for
+    # another request, so the connection must not be treated as a websocket.
     websocket = method == b"GET" and all(
         any(name == header and token in field.lower() for name, field in fields_by_name)
         for header, token in ((b"connection", b"upgrade"), (b"upgrade", b"websocket"))
@@ -213,7 +213,7 @@ class ReverseProxy:
                     writer.write(head.partition(b"\r\n")[0] + NO_BODY)
                     return
                 sending = sending or asyncio.create_task(_send(reader, app_writer))
-                # Browsers and networks cache an immutable file for all users, so it must not carry a cookie.
+                # Proxies may cache an immutable file for all users, so it must not carry a cookie.
                 if request.backend != number and b"immutable" not in head:
                     cookie = f"Set-Cookie: {self._cookie}={number}; Path=/; HttpOnly; SameSite=Lax\r\n\r\n"
                     head = head.removesuffix(b"\r\n") + cookie.encode("ascii")
@@ -289,7 +289,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _send(reader: asyncio.StreamReader, app_writer: asyncio.StreamWriter) -> None:
-    """Send an app process everything that a browser sends after the head.
+    """Send an app process everything that a browser sends after the request head.
 
     Errors are ignored, because the process may respond without reading everything.
     """

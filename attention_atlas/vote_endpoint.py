@@ -92,7 +92,7 @@ class VoteRequest:
 
 
 def vote_request(head: bytes) -> VoteRequest | None:
-    """Parse the head of a request to the vote endpoint, under any base path; None if the request is for the app."""
+    """Parse the head of a request to the vote endpoint, under any base path. Return None if it is for the app."""
     line, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
     path, _, query = target.partition(b"?")

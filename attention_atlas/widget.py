@@ -81,6 +81,6 @@ class Browser(anywidget.AnyWidget):
         count = None if trace is None else trace.attention(self.kind).shape[place.index(proposal.trait.name)]
         if count is not None and not 0 <= proposal.value < count:
             raise traitlets.TraitError(
-                f"there is no {proposal.trait.name} {proposal.value}: there are {count}, counted from 0"
+                f"there is no {proposal.trait.name} {proposal.value}: choose a number from 0 to {count - 1}"
             )
         return proposal.value

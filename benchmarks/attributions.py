@@ -57,8 +57,8 @@ def compare(marian: Marian) -> None:
     ):
         error = abs(float(sum(part.sum() for part in integrals)) - float(found["integrated_gradients"].total[row]))
         print(
-            f"integrated gradients of token {row + 1} of the word: error of their sum "
-            f"{found['integrated_gradients'].error()[row]:.4f} in this project, {error:.4f} in {CAPTUM}"
+            f"integrated gradients of token {row + 1} of the word: their sum is off by "
+            f"{found['integrated_gradients'].error()[row]:.4f} in this project and by {error:.4f} in {CAPTUM}"
         )
         for method, theirs in (("integrated_gradients", integrals), ("erasure", erased)):
             ours = torch.from_numpy(found[method].source[row].copy())
@@ -114,7 +114,7 @@ def main() -> None:
     arguments.add_argument("--repeats", type=int, default=3, help="timed calls per function; the median is reported")
     options = arguments.parse_args()
     quiet()
-    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}")
+    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats} calls")
     write(options.json, figures(options.repeats))
 
 

@@ -41,7 +41,7 @@ from transformer.values.foreign_tokens import frames
 from transformer.values.trace import Trace
 
 PEER = "BertViz 1.4.1 model_view"
-# Layers, heads, source tokens and target tokens of other models. Whisper reads 1,500 frames of sound.
+# Numbers of layers, heads, source tokens and target tokens for other models. Whisper reads 1,500 frames of sound.
 SHAPES = {
     "T5-base, 40 + 40": (12, 12, 40, 40),
     "T5-base, 128 + 128": (12, 12, 128, 128),

@@ -207,7 +207,7 @@ def main() -> None:
             sleep(PAUSE)
             return pools[who].submit(*task).result()
 
-        print(f"{torch.get_num_threads()} threads; seconds, median of {options.repeats}")
+        print(f"{torch.get_num_threads()} threads; median seconds of {options.repeats} calls")
         for length in LENGTHS:
             for batch in BATCHES:
                 sources = torch.randint(len(SPECIAL), vocabulary_size, (batch, length))

@@ -214,7 +214,7 @@ def main() -> None:
     )
     count = len(all_heads(config))
     print(
-        f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}; "
+        f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats} calls; "
         f"{count} heads, {LENGTH} x {LENGTH} tokens"
     )
     figures = {

@@ -245,8 +245,8 @@ export class AttentionBrowser extends PaintedComponent {
       + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another head.`);
   }
 
-  // Returns whether the screen is so narrow that the grid is above the large figure. The small maps
-  // are then as low as allowed, which leaves room for the figure.
+  // Returns whether the screen is so narrow that the grid is above the large figure. The small maps then have their
+  // minimum height, which leaves room for the figure.
   stacked() {
     return !this.data.header.glance && this.figure.offsetLeft === this.overview.offsetLeft;
   }

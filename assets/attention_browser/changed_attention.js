@@ -41,7 +41,7 @@ export class ChangedAttention extends AttentionBrowser {
   }
 
   /**
-   * Shows the run after the change, the run as trained, or their difference.
+   * Shows the run of the changed model, the run of the model as trained, or their difference.
    * @param {string} version
    */
   showVersion(version) {

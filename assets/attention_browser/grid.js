@@ -33,7 +33,7 @@ const NARROWEST_BADGED = 24;
  * @param {KindHeader} header
  * @param {number} width in CSS pixels
  * @param {boolean} withStrip whether each head has a bar below it
- * @param {boolean} flat whether the maps are as low as allowed
+ * @param {boolean} flat whether the maps have their minimum height
  */
 export function gridGeometry({ layers, heads, queries, keys }, width, withStrip, flat = false) {
   const cellWidth = Math.floor((width - GRID_LEFT) / heads);
@@ -47,7 +47,7 @@ export function gridGeometry({ layers, heads, queries, keys }, width, withStrip,
 }
 
 /**
- * Draws the small maps, with the layer numbers on the left and the head numbers above them.
+ * Draws the small maps, with the head numbers above the grid and the layer numbers to its left.
  * @param {Surface} surface
  * @param {GridGeometry} geometry
  * @param {{ data: KindData, choice: Choice, shades: Colour[], theme: Theme, metric: Metric | null }} figure
@@ -91,8 +91,8 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
 }
 
 /**
- * Returns the letters for a head's names.
- * @param {string} names
+ * Returns the badges of a head: the letters that stand for its names.
+ * @param {string} names separated by commas
  */
 const badgesOf = (names) => names.split(", ").map((name) => BADGES[name] ?? "").join("");
 

@@ -64,7 +64,8 @@ export class LectureView {
     return lectureRoom(figure.clientWidth, figure.getBoundingClientRect().top);
   }
 
-  // Writes the two lines of text. Must run before the figure is measured, because the lines leave less space for it.
+  // Updates the two lines of text above the figure, or hides them. Call this before the figure is measured, because the
+  // lines leave less space for it.
   reflect() {
     const { browser } = this;
     browser.root.classList.toggle("lecture-page", this.shown === "page");
@@ -78,7 +79,7 @@ export class LectureView {
     /** @type {(words: string) => void} */
     const say = (words) => this.sentence.replaceChildren(element("b", {}, `${title} attention: `), words);
     say(header.written ? `${source} → ${header.written}` : text);
-    // If the text is too long, it leaves out the source, whose words usually also label the columns.
+    // If the text is too long, leave out the source, whose words usually also label the columns.
     const { scrollHeight, clientHeight } = this.sentence;
     if (scrollHeight > clientHeight + 1 && (kind === "cross" || header.written)) say(header.written || target);
     const name = header.names[choice.layer * header.heads + choice.head];

@@ -30,12 +30,12 @@ const LABEL_PITCH = 1.08;
 // Limits for the width of the labels beside a map, as fractions of the total width: the usual limit, and the limit if
 // even the smallest font needs more.
 const LABELS_BESIDE = [0.34, 0.45];
-// The corresponding limits for the height of the labels above a map, as fractions of the total height, in wide and in
-// high spaces.
+// Limits for the height of the labels above a map, as fractions of the total height, in a wide and in a tall space: the
+// usual limit, and the limit if even the smallest font needs more.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
 const LABELS_ABOVE_HIGH = [0.25, 0.35];
 const LABEL_TOP = 13;
-// Minimum length of the space for column labels; matters only on short screens.
+// Minimum length of the space for a column label, along the label. Only short screens reach this limit.
 const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
 // Half the height of the lowest number beside the colour bar.

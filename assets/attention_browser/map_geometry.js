@@ -30,7 +30,7 @@ const SMALLEST_NUMBER = 11;
  * @param {Arranged} arranged
  * @param {number} width
  * @param {boolean} withProfiles
- * @param {Arranged[]} beside maps drawn side by side, including this one; each has room for the longest label in any
+ * @param {Arranged[]} beside maps drawn side by side, including `arranged`; each has room for the longest of all labels
  */
 export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
   const { rows, columns } = arranged;

@@ -28,7 +28,8 @@ export const OVERVIEW_HINTS = {
 };
 
 /**
- * Returns a sentence about the cell, row or column under the pointer; if there is none, about the pinned ones.
+ * Returns a sentence about the cell, row or column under the pointer. If the pointer is on none of these, the sentence
+ * is about what is pinned.
  * @param {Arranged} arranged
  * @param {Place | null} at the cell, row or column under the pointer
  * @param {Pinned} selected

@@ -65,7 +65,7 @@ function render({ model, el }) {
   box.append(tabs);
   /** @type {AttentionBrowser} */
   let browser;
-  // True while the attention browser sets the traits. Change events then only repeat its own changes, and are ignored.
+  // True while the attention browser sets the traits. It then ignores change events, which only repeat its changes.
   let telling = false;
   const tell = (/** @type {Choice} */ choice) => {
     telling = true;

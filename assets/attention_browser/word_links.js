@@ -32,7 +32,7 @@ const TOTALS = new WeakMap();
  * Returns the links of a word, which is a hovered or pinned row or column. The result is null for a cell, and for
  * differences. Links to the word itself, its neighbours, punctuation, and start and end symbols are left out, as are
  * positional heads. The usual weight of a link is the mean weight in the same column of the head's other rows. If rows
- * and columns are the same text, the mean weight at the same distance in other rows is used instead if it is larger.
+ * and columns are the same text, it is this mean or the mean at the same distance in other rows, whichever is larger.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {Place} word
@@ -146,7 +146,7 @@ function totalsOf(arranged, same, shift) {
 export const byWeight = (links) => [...links].sort((a, b) => Number(b.weight) - Number(a.weight));
 
 /**
- * Returns the links named in the sentence about a word: those that stand out most, the largest weight first.
+ * Returns the links that a word's description names: those that stand out most, in descending order of their weight.
  * @param {WordLinks} links
  */
 export const namedLinks = ({ strongest }) => byWeight(strongest.slice(0, 3));

@@ -88,7 +88,7 @@ export function roughProbability(logProb) {
 export class Translation {
   /**
    * @param {{ header: TranslationHeader, codes: Uint16Array }} message `codes` contains masked attention, then cross
-   *   attention; each has the rows of every head, followed by those of the mean of all heads
+   *   attention; each has one plane of weights per head, and then one for the mean of all heads
    */
   constructor({ header, codes }) {
     this.id = header.id;

@@ -7,7 +7,7 @@ import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
 /** @import { StoryMessage, Word } from "./story_links.js" */
 
 /**
- * The data of one kind of attention in the drawing.
+ * The texts in an attention box of the drawing, and the image of its attention map, with its numbers of cells.
  * @typedef {{ title: string, subtitle: string, head: string, map: string, rows: number, columns: number }} AttentionBox
  */
 /**
@@ -86,10 +86,10 @@ function barBox(page, name, left, top, height, label) {
  * @param {number} left
  * @param {number} top
  * @param {string} style
- * @param {number} size of its font
+ * @param {number} size of the font
  * @param {number} longest
- * @param {string} side what replaces the sentence after a choice: the chosen "source" or "target" word, or the words
- *   "before" the chosen target word
+ * @param {string} side the text that replaces the sentence after a choice: "source" or "target" for the chosen word in
+ *   that sentence, "before" for the words before the chosen target word
  */
 function sentenceLine(string, left, top, style, size, longest, side = "") {
   const shown = shortened(string.replace(/\s+/g, " "), longest, size, style === "title");
@@ -117,8 +117,8 @@ function normPill(middle, y, large) {
  * drawn last, over the arrows.
  * @param {number} left
  * @param {DrawingMessage} data
- * @param {[number, (top: number) => Node][]} parts height and box of each
- * @param {number} count of layers
+ * @param {[number, (top: number) => Node][]} parts height and box of each sub-layer
+ * @param {number} count number of layers
  */
 function layerOf(left, { norm, lecture: large = false }, parts, count) {
   const middle = left + COLUMN / 2;

@@ -12,7 +12,7 @@ import { addressOf, explanationOf, KINDS, linkSentence, linksFrom, percent } fro
 
 /** @type {SideName[]} */
 const SIDES = ["source", "target"];
-/** @type {Word} stands for the word that is chosen when the page opens */
+/** @type {Word} a placeholder for the word that is chosen when the page opens; no word has index -1 */
 export const FIRST_WORD = { side: "source", at: -1 };
 const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
 const MEASURED = "Links that are usual for a head, such as those to the neighbouring word, are left out, so the largest weights may be missing. ";

@@ -84,7 +84,7 @@ function hostOf(place) {
 }
 
 /**
- * Returns the figure with the given name or an empty name from a component in `place`; null if there is none.
+ * Returns the first figure in a component of `place` whose name is `name` or empty, or null if there is none.
  * @param {HTMLElement} place
  * @param {string} name
  * @returns {OwnFigure | SVGSVGElement | null}

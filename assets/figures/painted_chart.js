@@ -16,10 +16,10 @@ export async function withRedrawing(painted, act) {
   if (!text) throw new Error("This map is too large to be saved. Choose words instead of tokens, or a shorter sentence.");
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const drawing = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.importNode(parsed, true)));
-  // Removes the chart's background, because the file has its own or none.
+  // Remove the chart's background, because the file has its own or none.
   drawing.querySelector(":scope > rect")?.remove();
   drawing.style.cssText = "position: fixed; left: -99999px; top: 0";
-  // Uses the same text colour as charts that are not painted (INK in pages/ui/charts/matrix.py).
+  // Give the text the colour that it has in all other charts (INK in pages/ui/charts/matrix.py).
   drawing.querySelectorAll("[class*=role-axis] text, [class*=role-legend] text").forEach((text) => text.setAttribute("fill", "currentColor"));
   painted.append(drawing);
   try {

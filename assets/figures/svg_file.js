@@ -19,8 +19,8 @@ const CAPTION_SIZE = 13;
 const WIDER_FONT = 1.22;
 
 /**
- * A figure that can be drawn on any surface. `end` is its height in CSS pixels. `vector` means that it can be drawn
- * only as SVG. `name` is the part of the file name that identifies one of several figures.
+ * A figure that `draw` draws on a canvas or as SVG; with `vector`, only as SVG. `end` is its height in CSS pixels.
+ * `name` is the part of the file name that identifies one of several figures.
  * @typedef {{
  *   geometry: { width: number }, draw: (surface: Surface) => void, end: number, theme: Theme, vector?: boolean, name?:
  * string, }} Picture

@@ -30,7 +30,7 @@ let left = null;
 addEventListener("popstate", () => { if (left) left.back = true; });
 
 class HeadGallery extends Component {
-  /** @type {string} the current content */
+  /** @type {string} the exhibits that are shown, as JSON */
   message;
   shades = shadesOf("viridis");
   /** @type {ExhibitCard[]} */

@@ -31,7 +31,7 @@ class HeadSwitches extends Component {
   changed = "";
   /** the head that the Tab key reaches and that the “Only” button keeps on; empty for none */
   current = "";
-  /** the kind whose board is open */
+  /** the kind of attention whose board of switches is open */
   open = "cross";
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -96,7 +96,7 @@ class HeadSwitches extends Component {
   }
 
   /**
-   * Opens a board and closes the board that was open.
+   * Opens the board of switches for a kind of attention, and closes the board that was open.
    * @param {string} kind
    */
   openBoard(kind) {

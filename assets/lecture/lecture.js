@@ -62,7 +62,8 @@ class Lecture extends Component {
       onclick: () => this.black.close() });
     this.code = element("dialog", { class: "code", "aria-label": "QR code for this page" });
     this.root.append(this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
-    // Receives keys before the page's elements do, so that a clicker works wherever the focus is, except in text boxes.
+    // This listener receives keys before the page's elements do, so that a clicker works wherever the focus is, except
+    // in text boxes.
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);

@@ -25,7 +25,7 @@ export function leaveSlide() {
 /**
  * Calls `cancel` when another slide is requested.
  * @param {() => void} cancel
- * @returns {() => void} stops listening
+ * @returns {() => void} function that stops listening
  */
 export function onLeaveSlide(cancel) {
   addEventListener(LEAVE_EVENT, cancel);
@@ -36,7 +36,7 @@ export function onLeaveSlide(cancel) {
  * Calls `go` when the lecturer presses the clicker.
  * @param {(by: number) => boolean | void} go returns whether the figure moved, which matters only with `amongSlides`
  * @param {{ amongSlides?: boolean }} [when] whether the figure also moves if there are slides
- * @returns {() => void} stops listening
+ * @returns {() => void} function that stops listening
  */
 export function onStep(go, { amongSlides = false } = {}) {
   /** @param {Event} event */

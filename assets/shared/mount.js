@@ -35,7 +35,7 @@ export class Component {
   }
 }
 
-/** A component that `draw` repaints in the next animation frame, once for several calls. Resizing also repaints it. */
+/** A component that is painted once in the next animation frame, however often `draw` is called. Resizing calls it. */
 export class PaintedComponent extends Component {
   /** @type {number | null} the id of the requested animation frame, if there is one */
   frame = null;

@@ -40,7 +40,7 @@ export function popup(label, name, contents, prepare = () => {}) {
     // The panel extends to the left. On a phone, the button may be too far left for that, so the panel is moved right.
     choices.style.translate = "";
     choices.style.translate = `${Math.max(0, 8 - choices.getBoundingClientRect().left)}px`;
-    // Scroll if there is no room above or below; otherwise, the user would not see that the panel has opened.
+    // Scroll if there is no room above or below, because the user would otherwise not see that the panel has opened.
     choices.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   return menu;

@@ -22,7 +22,7 @@ export class SyncedState {
    * @type {SyncedState | null}
    */
   static left = null;
-  /** @type {number | null} number of the last request taken from the server */
+  /** @type {number | null} number of the request that was applied last */
   number = null;
   /** @type {Record<string, any>} the state sent last, or the state that the server has requested since then */
   known = {};
@@ -43,7 +43,8 @@ export class SyncedState {
   }
 
   /**
-   * Sets the state that the server requests, or the state that the user had chosen before the component was rebuilt.
+   * Sets the state that the server requests. If the server repeats a request because the component was rebuilt, keeps
+   * the user's state instead.
    * @param {number} number of the request
    * @param {Record<string, any>} asked
    */

@@ -81,8 +81,8 @@ export class TextBox extends Component {
   }
 
   /**
-   * Shows `data.text`, the server's text. Typed text stays until this text or its context changes, or until the server
-   * requests that the typed text be replaced.
+   * Shows `data.text`, the server's text. Typed text stays until the server's text or its context changes, or until
+   * the server requests that the typed text be replaced.
    * @param {BoxMessage} data
    */
   show(data) {
@@ -123,7 +123,7 @@ export class TextBox extends Component {
   }
 
   send() {
-    // Until the answer arrives, store drafts for the sent text, so that text typed in the meantime is kept.
+    // Until the answer arrives, drafts store the sent text as the server's, so that text typed in the meantime is kept.
     this.sent = this.input.value;
     this.keep();
     this.server.setTriggerValue("submitted", this.sent);

@@ -26,7 +26,7 @@ const FRAME_DURATION = 100;
 const CLICK_STEP = 5;
 
 class TrainingFilm extends PaintedComponent {
-  /** @type {ArrayBuffer | Uint8Array} the bytes as they arrived */
+  /** @type {ArrayBuffer | Uint8Array} the bytes of the message, still packed */
   bytes;
   /** @type {Film} the unpacked bytes; undefined until the first message arrives */
   film;

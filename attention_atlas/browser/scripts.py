@@ -59,7 +59,7 @@ def _source(module: Path) -> str:
 
 @cache
 def _strip(module: Path) -> str:
-    """Return a module's source without imports, `export` keywords and comments; do not change third-party libraries."""
+    """Return a module's source without imports, `export` keywords and comments. Third-party code stays unchanged."""
     source = _source(module)
     return source if module.parent.name == "vendor" else COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))
 
