@@ -112,7 +112,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 def changed_files() -> list[str]:
-    """Return the files changed since the commit $SHARE_BASE or, without it, within the last day, committed or not."""
+    """Return the files changed, committed or not, since the commit $SHARE_BASE or, without it, in the last day."""
     bases = [os.environ.get("SHARE_BASE", ""), *_git("rev-list", "-1", "--before=1 day ago", "HEAD")]
     found = next((base for base in bases if base and _git("rev-parse", "--verify", f"{base}^{{commit}}")), None)
     return _git("diff", "--name-only", found) if found else []

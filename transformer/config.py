@@ -63,8 +63,8 @@ class TransformerConfig:
         scale_embedding: whether to multiply embeddings by sqrt(D) (section 3.4).
         output_bias: whether the output layer has a bias.
         embedding_norm: whether to normalise the sum of embeddings and positions, as BART does.
-        generation: Hugging Face generation settings of an imported model; with them, beam search ends and ranks
-            hypotheses as `generate` does. None for a model trained by this project.
+        generation: Hugging Face generation settings of an imported model; with them, beam search follows
+            `generate`'s rules for stopping and for ranking hypotheses. None for a model trained by this project.
         unapplied: generation settings of an imported model that are not supported, such as "num_beams 6".
         attention: what a position in a language model may look at. "full": all positions up to itself; "local":
             the positions up to itself in its own block; "compressed": keys and values that a convolution merges from

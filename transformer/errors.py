@@ -6,40 +6,40 @@ class AtlasError(ValueError):
 
 
 class TextError(AtlasError):
-    """A text that the model cannot process, for example because it is too long."""
+    """The model cannot process a text, for example because it is too long."""
 
 
 class CheckpointError(AtlasError):
-    """A model folder that is missing, damaged or inconsistent."""
+    """A model folder is missing, damaged or inconsistent."""
 
 
 class DeviceError(AtlasError):
-    """A device that is missing, out of memory or failing."""
+    """A device is missing, out of memory or failing."""
 
 
 class SettingsError(AtlasError):
-    """A decoding setting that is out of range, or an unknown decoding method."""
+    """A decoding setting is out of range, or the decoding method is unknown."""
 
 
 class InterventionError(AtlasError):
-    """An intervention that the model or the sentence does not support."""
+    """The model or the sentence does not support an intervention."""
 
 
 class AttentionError(AtlasError):
-    """Attention weights from another program that are not valid weights, or do not match their tokens."""
+    """Another program's attention weights are invalid, or do not match their tokens."""
 
 
 class ServerError(AtlasError):
-    """A model server that does not respond, or whose protocol or model version differs from the client's."""
+    """A model server does not respond, or its protocol or model version differs from the client's."""
 
 
 class LessonError(AtlasError):
-    """A lesson that is invalid, or that refers to something missing from the lesson's sentence."""
+    """A lesson is invalid, or refers to something missing from the lesson's sentence."""
 
 
 class ExperimentError(AtlasError):
-    """A saved experiment that is invalid, or that this model or version cannot rerun."""
+    """A saved experiment is invalid, or this model or version cannot rerun it."""
 
 
 class TaskError(AtlasError):
-    """An invalid task item or recorded training run, or a training run that cannot continue."""
+    """A task item or recorded training run is invalid, or a training run cannot continue."""

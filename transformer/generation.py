@@ -20,9 +20,9 @@ class Generation:
         begin_suppress_tokens: ids that must not be the first token, or the first one after forced tokens.
         bad_words_ids: token sequences that are never written.
         forced_eos_token_id: id of the token to write when a text reaches the maximum length.
-        early_stopping: when beam search ends. True: once as many hypotheses are finished as there are beams. False and
-            "never" also require that the best live hypothesis scores no higher than the worst finished one: False at
-            its present length, "never" at the maximum length.
+        early_stopping: when beam search ends. True: once as many hypotheses are finished as there are beams. False:
+            once, in addition, the best live hypothesis, scored at its present length, is no better than the worst
+            finished one. "never": like False, but the live hypothesis is scored at the maximum length.
         renormalize_logits: whether probabilities are normalised to sum to 1 after the other settings are applied.
     """
 

@@ -55,8 +55,8 @@ def test_widest_stages_of_the_computation_fit_the_screen(reader, path):
 
 
 def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server):
-    """A lecturer types a sentence. Five clicks lead to a map of its four words, the sum behind a cell, and the distance
-    between positions 3 and 4.
+    """A lecturer types a sentence. Five clicks lead to a map of its four words, the computation of a cell, and the
+    distance between positions 3 and 4.
     """
     trace = shipped.trace("i have a dream")
     with visit(server, viewport={"width": 1024, "height": 768}) as lecturer:
@@ -77,7 +77,7 @@ def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server)
         lecturer.drawn(cells.nth(2 * len(trace.source_tokens) + 3))
         cells.nth(2 * len(trace.source_tokens) + 3).click()
         page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
-        # The page has opened at the clearest head for this sentence.
+        # The page shows the head that it suggests for this sentence.
         shown = re.search(r"Layer (\d+), head (\d+)", page.get_by_test_id("stMain").inner_text())
         layer, head = (int(number) - 1 for number in shown.groups())
         lecturer.see(f"{trace.encoder[layer, head, 2, 3]:.4f}")

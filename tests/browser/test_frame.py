@@ -322,7 +322,7 @@ def test_lesson_opened_from_far_down_the_list_is_scrolled_to_its_title(reader):
     start = reader.page.get_by_role("button", name="Start").nth(5)
     start.scroll_into_view_if_needed()
     start.click()
-    # The lesson's title also appears in the list, so wait for the heading.
+    # The lesson's title also appears in the list of lessons, so wait for the heading.
     title = reader.page.get_by_role("heading", name="The mask, and what leaks without it")
     title.wait_for()
     reader.maps(1)

@@ -59,7 +59,7 @@ def test_user_can_train_a_model_watch_it_and_query_it(visit, server):
         reader.see("After step 0 the model answers 047+385")
         reader.page.reload()
         reader.wait()
-        # A reload discards the training run; the settings and the typed item are in the URL.
+        # A reload discards the training run, but keeps the settings and the typed item, because they are in the URL.
         film(reader, LEARNED)
         reader.see("After step 2,000 the model answers 047+385")
 

@@ -72,7 +72,7 @@ def end(process: psutil.Popen) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(python_with_ray) -> Iterator[Cluster]:
-    # Ray creates sockets in this folder, and paths in pytest's folder are too long for sockets.
+    # Ray creates sockets in this folder. The path of a socket must be short, so do not use pytest's temporary folder.
     folder, port = Path(tempfile.mkdtemp(prefix="ray")), free_port()
     environment = os.environ | {"HOME": str(folder), "RAY_TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
     ray = python_with_ray.with_name("ray")

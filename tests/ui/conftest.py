@@ -31,7 +31,7 @@ def components_searched_once() -> Iterator[None]:
 
 
 class PagesOfAServer(PagesManager):
-    """Replaces PagesManager in AppTest, which resets a class attribute. The reset would disable the app's own menu."""
+    """Replaces PagesManager in AppTest, which resets a class attribute that the app's own menu needs."""
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -148,7 +148,7 @@ def chooser(test: AppTest, key: str) -> Selectbox:
 
 
 def healthy(test: AppTest, *, warned: bool = False) -> bool:
-    """Return whether the page shows no error.
+    """Return whether the page shows no error, and warns about invalid input only if this is expected.
 
     Args:
         warned: whether a warning about invalid input is expected; warnings about a translation are ignored.

@@ -129,7 +129,7 @@ def test_error_while_writing_keeps_the_existing_file(tmp_path):
 
 
 def test_atomically_written_file_has_the_default_permissions(tmp_path):
-    """Covers a file that the writing code made private."""
+    """Covers a file that was made private while it was being written."""
     (tmp_path / "other.txt").touch()
     with atomic_file(tmp_path / "a.txt") as file:
         file.write_text("new")

@@ -210,8 +210,8 @@ def test_only_the_import_command_reads_third_party_models():
 
 
 def test_only_the_modules_for_the_model_server_and_the_cluster_import_ray():
-    """Checks the source; another test checks which modules are loaded. Our `ray_cluster.py` configures Ray, so it must
-    be imported before Ray itself.
+    """Checks the imports in the code; another test checks the loaded modules. `ray_cluster.py` configures Ray, so it
+    must be imported before Ray.
     """
     server, cluster = (ROOT / "transformer" / "serving" / name for name in ("server.py", "ray_cluster.py"))
     assert "ray" in imported(cluster)

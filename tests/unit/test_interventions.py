@@ -186,8 +186,8 @@ def test_interventions_have_the_same_effect_with_and_without_fused_attention(tra
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-5)
 
 
-# A plain run tests every intervention with one decoding method, and one intervention with every method. `pytest -m
-# thorough` tests the other pairs.
+# By default, pytest tests every intervention with one decoding method, and one intervention with every method.
+# `pytest -m thorough` tests the other pairs.
 @pytest.mark.parametrize(
     ("method", "name"),
     [

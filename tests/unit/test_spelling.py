@@ -96,7 +96,7 @@ def vocabulary(request, tokenizer):
 
 
 def drawn(vocabulary, constraints, limits, draw):
-    """Return rows of random tokens, one row per limit; with an odd seed, parts of characters are preferred."""
+    """Return rows of random tokens, one row per limit. An odd seed prefers tokens with an incomplete character."""
     symbols, parts = vocabulary.symbols, torch.tensor(sorted(vocabulary.spelling.parts))
     applied = constraints.applied(vocabulary.size, limits, symbols)
     rows, written = list(range(len(limits))), [[] for _ in limits]

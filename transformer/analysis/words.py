@@ -44,8 +44,8 @@ def word_groups(tokens: tuple[Token, ...], text: str) -> tuple[Group, ...]:
 
     Words end at whitespace; the whitespace is part of the next word. Punctuation before or after a word is a separate
     word: "Yes." is two words, "didn't" is one. Each special token is a separate word. In scripts without spaces between
-    words, every token is a word. In such a text, letters of other scripts, digits and punctuation form words as usual.
-    Tokens that share a character are in the same word.
+    words, every token is a word. In texts in these scripts, letters of other scripts, digits and punctuation form words
+    as usual. Tokens that share a character are in the same word.
 
     Args:
         tokens: tokens in text order.

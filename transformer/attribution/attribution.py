@@ -127,7 +127,7 @@ class Target:
 
     Attributes:
         positions: decoder rows to explain. Row t reads `trace.target_tokens[t]` and predicts
-            `trace.predicted_tokens[t]`. One position explains a token, several positions a word, and all positions the
+            `trace.predicted_tokens[t]`. Use one position to explain a token, several for a word, and all for the
             sentence.
         against: ids of alternative tokens, one per position, to explain why the predicted tokens won against them. If
             None, the predicted tokens are explained on their own.
@@ -269,7 +269,7 @@ def attribution_of_shares(
     """Build an attribution by averaging the rows of `source` and `prefix` over each target's positions.
 
     Args:
-        source, prefix: each step's scores, as proportions, of the source tokens, [T, S], and target tokens, [T, T].
+        source, prefix: scores of the source tokens [T, S] and of the target tokens [T, T] at each step, as proportions.
 
     Raises:
         ValueError: a target has `against`, but the scores do not depend on which token was predicted.

@@ -63,7 +63,7 @@ def erased_log_probs(
     length, device = tokens_to_read(targets), model.device
     source, prefix = token_ids(trace, device)
     prefix = prefix[:length]
-    # Decode each distinct variant once, and encode each distinct set of hidden source tokens once.
+    # Decode each distinct variant once, and encode the source once for each distinct set of hidden source tokens.
     wanted = [_without_unread(variant, length) for variant in variants]
     distinct, sources = _variant_numbers(wanted), _variant_numbers(each.encoder_part() for each in wanted)
     encoded, results = [], []

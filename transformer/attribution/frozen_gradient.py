@@ -38,8 +38,8 @@ def _logit_terms(model: Transformer, trace: Trace, targets: Sequence[Target]) ->
     """Split each target's logit exactly into terms.
 
     Returns:
-        Terms of the source tokens, [B, S], and of the prefix tokens, [B, T]. Then four arrays [B]: terms of the source
-        positions, the target positions and the biases, and the logit.
+        Terms of the source tokens, [B, S], and of the prefix tokens, [B, T]. Then four arrays [B]: terms of the
+        source's positional encodings, of the target's positional encodings and of the biases, and the logit.
     """
     batch, device = len(targets), model.device
     with torch.enable_grad():

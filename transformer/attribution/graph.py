@@ -268,7 +268,7 @@ class _Forward:
     def _add(
         self, stack: Stack, place: SubLayerId | None, values: np.ndarray, inflow: np.ndarray, biases: np.ndarray
     ) -> None:
-        """Append one node per value, [R, T], of a sub-layer or, if `place` is None, of a stack's tokens."""
+        """Append one node for each of the `values` [R, T] of a sub-layer, or of a stack's tokens if `place` is None."""
         kind: NodeKind = "token" if place is None else "head" if place.kind else "feed-forward"
         for head in range(len(values)):
             self.writers[stack].append(len(self.nodes))

@@ -127,7 +127,7 @@ class HuggingFaceFolder:
                 places = self.json(index).get("weight_map")
                 names = list(places.values()) if isinstance(places, dict) else []
                 if not names or not all(isinstance(name, str) and SHARD[index].fullmatch(name) for name in names):
-                    raise CheckpointError(f"The file {self.path / index} does not name the weight files.")
+                    raise CheckpointError(f"The file {self.path / index} lists no valid weight files: fetch it again.")
                 return tuple(sorted(set(names)))
         raise CheckpointError(f"The file {self.path / WEIGHTS} is missing: fetch the folder again.")
 

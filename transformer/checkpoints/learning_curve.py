@@ -54,7 +54,7 @@ def check_curve(text: str) -> None:
     lines = csv.reader(StringIO(text), strict=True)
     try:
         if tuple(next(lines)) != FIELDS:
-            raise ValueError(f"its columns should be {', '.join(FIELDS)}")
+            raise ValueError(f"the first line must be {','.join(FIELDS)}")
         for row in lines:
             if len(row) != len(FIELDS) or not all(map(_is_valid, FIELDS, row)):
                 optional = " and ".join(VALIDATION_FIELDS)

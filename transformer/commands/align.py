@@ -40,8 +40,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--unit",
         choices=UNITS,
-        help="unit to align: spaces (words separated by white space; default for pharaoh), words (the same, with "
-        "punctuation split off; default for tsv and dictionary) or tokens (the model's tokens)",
+        help="unit to align: spaces (words separated by white space; default for pharaoh), words (like spaces, "
+        "but with punctuation split off; default for tsv and dictionary) or tokens (the model's tokens)",
     )
     parser.add_argument(
         "--gold",

@@ -140,7 +140,7 @@ class _EndRule:
 
     def __init__(self, batch_size: int, beam_size: int, limit: int, length_penalty: float) -> None:
         self.batch_size, self.beam_size, self.limit, self.length_penalty = batch_size, beam_size, limit, length_penalty
-        # Penalised scores of each sentence's best ended hypotheses, best first, [B, beam_size].
+        # Penalised scores of each sentence's best finished hypotheses, in descending order, [B, beam_size].
         self.best = np.full((batch_size, beam_size), -np.inf)
 
     def divisor(self, length: int) -> float:

@@ -145,7 +145,7 @@ class AppliedConstraints:
         """
         if step < len(self._prefix):
             kept = self._ids({self._prefix[step]})
-            # Like `generate`, give a forced token a log-probability of 0.
+            # Like Hugging Face's `generate`, give a forced token a log-probability of 0.
             return _keep_(logits, kept).index_fill_(-1, kept, 0.0) if self.rules else _keep_(logits, kept)
         if self.rules:
             self.rules.apply_(logits, step)

@@ -52,11 +52,11 @@ class HeadReplacements:
     def __call__(self, interventions: Interventions) -> ByKind:
         """Return every head's replacement output by attention kind, on the CPU.
 
-        The shape is [L, H, 1, K] in the mode mean, and otherwise [L, H, P, K] for P = `positions` of the class.
+        The shape is [L, H, 1, K] in the mode mean, and otherwise [L, H, P, K], where P is the class's `positions`.
 
         Raises:
-            InterventionError: the model is a language model, or the means or the sentences they were measured on are
-                missing.
+            InterventionError: the model is a language model, or has no measured means, or no sentences to sample
+                from.
         """
         if not self._model.config.encoder_layers:
             raise InterventionError(

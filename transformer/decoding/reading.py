@@ -28,7 +28,7 @@ class Reader:
     """A model with an encoded source, ready to run the decoder on target texts.
 
     Attributes:
-        model: model in evaluation mode; call this function under `torch.inference_mode()`.
+        model: model in evaluation mode; call the methods under `torch.inference_mode()`.
         vocabulary: the model's vocabulary.
         text, tokens: source text and tokens; empty for a language model.
         cache: initial decoder cache from `Transformer.start_cache`.

@@ -6,8 +6,8 @@ from typing import Any
 
 from transformer.errors import LessonError
 
-# Largest absolute value of a number in a lesson. Without this limit, an error message could not quote a number with
-# thousands of digits, because Python refuses to print it.
+# Largest absolute value of a number in a lesson. The limit ensures that error messages can quote the number: Python
+# refuses to print a number with thousands of digits.
 MAX_NUMBER = 1_000_000_000
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80

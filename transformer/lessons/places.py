@@ -82,7 +82,8 @@ def values_not_shown(
         elif not _is_equal(finding.values[value], places[at]):
             wrong.append(
                 f"carried_by says that {at!r} shows {value}, but the claim measures "
-                f"{_format_value(finding.values[value])} and the figure shows {_format_value(places[at].value)}"
+                f"{_format_value(finding.values[value])} and the figure shows {_format_value(places[at].value)}: "
+                "choose another cell, bar or label"
             )
         else:
             carried |= {value, *names(template)}
@@ -113,7 +114,7 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
         )
     # Prefer a cell, bar or label whose name contains the value's name.
     at = min(matching, key=lambda at: value not in at)
-    return f"add the place that shows {value} to carried_by, such as {value} = {at!r}"
+    return f"add to carried_by where the figure shows {value}, for example {value} = {at!r}"
 
 
 def _is_equal(value: Value, place: FigureValue) -> bool:

@@ -394,7 +394,7 @@ def _longest(evidence: Evidence, kind: Kind) -> Table:
 
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
-    """Return a table of a token's lead over the runner-up, in logits, as the sum of all paths and the biases."""
+    """Return a table that splits a token's lead over the runner-up, in logits, into all paths and the biases."""
     cut = cut_paths(evidence, step)
     return Table(
         "part", ("all paths", "biases", "together"), {"logits": [cut.paths, cut.biases, cut.paths + cut.biases]}
@@ -440,7 +440,7 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
 
 
 def _patched(evidence: Evidence, other: str) -> Table:
-    """Return a table of the effects of patching model parts between the lesson's sentence and another sentence."""
+    """Return a table of the effects of patching model parts in both directions: from another sentence and to it."""
     at = minimal_pair(evidence, other)
     effects = effects_by_place(evidence, at)
     (layer, head), (_, _, weight) = strongest_head(evidence, at), most_attending_head(at, changed_position(at))

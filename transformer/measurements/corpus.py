@@ -29,7 +29,7 @@ class Addable(Protocol):
 
 
 Total = TypeVar("Total", bound=Addable)
-# Number of sentences between two saves of the state. Measuring them takes a few seconds.
+# Number of sentences after which the state is saved. Measuring this many sentences takes a few seconds.
 PART_SIZE = 256
 # Number of sentences in a batch. A larger batch would hardly be faster, and would keep more traces in memory.
 BATCH_SIZE = 16
@@ -223,7 +223,8 @@ def _parts(
     work = partial(_measure_in_process, translator.folder, translator.device)
     workers = local_workers(work, processes) if cluster is None else cluster_workers(cluster, work, translator.device)
     with workers as (submit, count):
-        # Submit one part more than there are workers, so that no worker waits for the file. Later parts stay on disk.
+        # Submit one part more than there are workers, so that no worker waits while the next part is read.
+        # Later parts stay on disk.
         waiting = deque(map(submit, islice(stretches, count + 1)))
         while waiting:
             part = waiting.popleft()()

@@ -89,7 +89,7 @@ class KeysAndValues:
         return KeysAndValues(joined, buffer)
 
     def contiguous(self) -> KeysAndValues:
-        """Return a copy in which each head's positions are adjacent in memory; it pays off if many queries follow."""
+        """Return a copy with each head's positions adjacent in memory. The copy saves time if many queries follow."""
         return KeysAndValues(self.joined.contiguous())
 
 

@@ -13,7 +13,7 @@ from transformer.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Concatenation:
-    """Size of one part of the model, for both ways of combining position vectors with embeddings.
+    """Size of one part of the model, with position vectors added to the embeddings or concatenated with them.
 
     Attributes:
         part: name of the part, as in `parameter_table`.

@@ -49,7 +49,7 @@ def read_run(content: bytes | Raw, kind: type[Kind]) -> Kind:
     content = FORMER.sub(b'"tokens"', bytes(content))
     named = decoded(content, _Named).run
     found = decoded(content, _class_of(named, kind))
-    # If writing the run gives other JSON, some object has an unknown field, or a value is not in canonical form.
+    # If `write_run` gives different JSON, some object has an unknown field, or a value is not in canonical form.
     if msgspec.json.decode(write_run(found)) != msgspec.json.decode(content):
         raise RequestError(f"{named} has an unknown field, or a value that is not in canonical form")
     return found

@@ -1,4 +1,4 @@
-"""A lock for a replica's model. Between the steps of a long run, waiting runs can go first."""
+"""A lock for a replica's model that lets waiting runs compute between the steps of a long run."""
 
 import asyncio
 import threading

@@ -32,7 +32,7 @@ def tune_process() -> None:
 def _start_memory_release() -> None:
     """Start a thread, once per process, that regularly returns unused heap memory to the operating system.
 
-    A beam search of maximum width, or computing the gradients of a long sentence, leaves 150 MB of unused heap memory.
+    A beam search of maximum width, or a gradient computation for a long sentence, leaves 150 MB of unused heap memory.
     """
 
     def tidy() -> None:

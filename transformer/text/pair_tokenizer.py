@@ -182,7 +182,7 @@ class _Side:
         return self._symbols.role(token) or self._roles.get(token, "")
 
     def token(self, number: int) -> Token:
-        """Return the `Token` for a special token's id, without a span."""
+        """Return a `Token` without a span for the id of a special token."""
         return Token(number, self.texts[number], None, self.role(number))
 
     def encode(self, text: str, codes: Collection[str]) -> list[Token]:

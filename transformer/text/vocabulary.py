@@ -179,9 +179,9 @@ class Vocabulary(TextVocabulary, Protocol):
         ...
 
     def key_scores(self, kind: Kind) -> Sequence[float]:
-        """Return frequency scores by id, lower for rarer tokens.
+        """Return the frequency scores of all tokens, by id; rarer tokens have lower scores.
 
-        The ids belong to the vocabulary that attention of `kind` takes its keys from.
+        The tokens are those of the source or target vocabulary, whichever contains the keys of attention `kind`.
         """
         ...
 

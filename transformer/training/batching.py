@@ -55,7 +55,9 @@ class Batches:
             raise ValueError("there are no sentence pairs to train on")
         longest = max(data.source.lengths.max(), data.target.lengths.max())
         if longest > WIDTHS[-1]:
-            raise ValueError(f"the longest sentence has {longest} tokens; the limit is {WIDTHS[-1]}")
+            raise ValueError(
+                f"the longest sentence has {longest} tokens: split or remove sentences of more than {WIDTHS[-1]} tokens"
+            )
         self.data = data
         self.tokens = tokens
         self.seed = seed

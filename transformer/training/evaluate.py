@@ -92,7 +92,7 @@ def evaluate(
         careless: whether to convert the sources to lower case and remove their final punctuation first.
 
     Raises:
-        ValueError: the beam size is out of range, this machine has no such device, or the file cannot be read.
+        ValueError: the beam size is out of range, this machine does not have `device`, or the file cannot be read.
     """
     checkpoint = load_checkpoint(folder)
     device = chosen_device(device)

@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 # Resource that a run needs: the model, which may be in another process; the weights, which must be in the current
 # process; or only the results of other runs.
 Resource = Literal["model", "weights", "results"]
-# A named value from a result, which a saved experiment can store for later checking.
+# Type of a named value in a result. A saved experiment can store such values for later checking.
 Stated = float | str | np.ndarray
 
 

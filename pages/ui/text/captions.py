@@ -101,7 +101,7 @@ def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], con
     ]
     if head_pattern.column is not None:
         habits.append(("", head_pattern.column_share, _label(view, head_pattern.column), ""))
-    # In a short sentence, several habits may apply. Prefer the habit in the head's name.
+    # In a short sentence, several patterns may apply. Prefer one that the head is named after.
     _, share, place, meaning = max(
         habits, key=lambda habit: (habit[1] > MIN_MAIN_SHARE and habit[0] in names, habit[1])
     )
@@ -208,7 +208,7 @@ def describe_most_focused_head(metrics: HeadMetrics) -> list[str | HeadLink]:
 
 
 def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, is_chosen: bool) -> list[str | HeadLink]:
-    """Return a sentence that names the most informative head and says why; empty if the head's confidence is undefined.
+    """Return a sentence that names the most informative head and the reason, or [] if its confidence is undefined.
 
     Args:
         is_chosen: whether the map shows a head that the user has chosen.

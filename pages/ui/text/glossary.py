@@ -25,10 +25,10 @@ use the same explanations.
 ARRAYS = """\
 ## The arrays of a trace
 
-The table lists what Hugging Face (outputs of an encoder-decoder model) and TransformerLens (hooks of
-`HookedEncoderDecoder`) call the arrays of `transformer.Trace`. In these libraries, the arrays begin with a batch
-dimension, and each layer has a separate array, numbered from 0 (LAYER). A trace stacks the layers. KIND is `encoder`,
-`decoder` or `cross`. `transformer/values/trace.py` explains the letters in the shapes.
+The table lists the arrays of `transformer.Trace` and their names in Hugging Face (outputs of an encoder-decoder model)
+and in TransformerLens (hooks of `HookedEncoderDecoder`). In these libraries, the arrays begin with a batch dimension,
+and each layer has a separate array, numbered from 0 (LAYER). A trace stacks the layers. KIND is `encoder`, `decoder` or
+`cross`. `transformer/values/trace.py` explains the letters in the shapes.
 
 | `Trace` | shape | Hugging Face | TransformerLens |
 |---|---|---|---|

@@ -21,7 +21,7 @@ ABANDONED_AFTER = 8.0
 
 
 class BrowserTab:
-    """A browser tab; a key in a `WeakKeyDictionary`, so that its training run is dropped when its session ends."""
+    """A browser tab. It is a key in a `WeakKeyDictionary`, so its training run is dropped when the session ends."""
 
 
 @dataclass(eq=False)

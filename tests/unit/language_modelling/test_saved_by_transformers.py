@@ -266,8 +266,8 @@ UNREADABLE = {
     ),
     "no symbol": (without_symbols, "the start symbol is unknown"),
     "a pickle": (pickled, "available only as a pickle (pytorch_model.bin), which may contain code: load"),
-    "weight files of other names": (index_of({"a": "../x.safetensors"}), "does not name the weight files"),
-    "weight files that are no names": (index_of({"a": ["x"], "b": 3}), "does not name the weight files"),
+    "weight files of other names": (index_of({"a": "../x.safetensors"}), "lists no valid weight files"),
+    "weight files that are no names": (index_of({"a": ["x"], "b": 3}), "lists no valid weight files"),
     "a weight file that is missing": (
         index_of({"a": "model-00001-of-00001.safetensors"}),
         "model-00001-of-00001.safetensors is missing",

@@ -209,7 +209,7 @@ def test_lessons_command_checks_lessons_and_lists_claims(run_main, tmp_path):
     (tmp_path / "mine.toml").write_text(re.sub("carried_by = .*", "", text), encoding="utf-8")
     done = run_main(main, "check", tmp_path / "mine.toml", "--device", "cpu")
     assert done.returncode == 1 and "step 2, figure map: " in done.stderr
-    assert "add the place that shows sum to carried_by, such as sum = 'sum of " in done.stderr, "a lesson of before"
+    assert "add to carried_by where the figure shows sum, for example sum = 'sum" in done.stderr, "a lesson of before"
     (tmp_path / "mine.toml").write_text("title = 1", encoding="utf-8")
     done = run_main(main, "check", tmp_path / "mine.toml")
     assert done.returncode == 1 and done.stderr.startswith("error: mine.toml: the lesson: sentence is missing")
@@ -225,7 +225,7 @@ def test_lessons_command_checks_lessons_and_lists_claims(run_main, tmp_path):
 
 
 def test_needed_word_of_a_lesson_is_the_source_word_whose_erasure_costs_most_probability(evidence, shipped):
-    """The needed word of a German word is the English word whose erasure makes the German word least likely."""
+    """A German word needs the English word whose erasure makes the German word least likely."""
     found = compare_words(evidence.for_sentence("The animal didn't cross the street because it was too tired."))
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     (negation,) = (one for one in found if one.needed == "didn't")

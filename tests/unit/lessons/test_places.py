@@ -25,9 +25,9 @@ def first_of(translator, old: str, new: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (FIGURE, "which the answer names; add the place that shows sum to carried_by, such as sum = 'sum of"),
+        (FIGURE, "which the answer names; add to carried_by where the figure shows sum, for example sum = 'sum of"),
         (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "'sum of hat' shows sum, but the figure has no cell"),
-        (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1 and the figure shows 6"),
+        (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1 and the figure shows 6: "),
         (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
         ('figure = { show = "orders", other = "A dog." }', "the figure does not show sum (1): choose another figure"),
     ],

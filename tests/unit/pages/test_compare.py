@@ -104,7 +104,9 @@ def test_scatter_plot_labels_do_not_overlap():
 
 
 def test_scatter_plot_points_are_outlined_in_both_themes():
-    """Otherwise, the first layers' dark points would vanish in the dark theme, the last layers' in the light theme."""
+    """Without outlines, the first layers' dark points would vanish in the dark theme, and the last layers' light points
+    in the light theme.
+    """
     spec = head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
     points = spec["layer"][0]
     assert (points["mark"]["type"], points["mark"]["stroke"]) == ("circle", "currentColor")

@@ -286,7 +286,7 @@ def test_size_of_a_search_result_includes_its_attention_rows(small_translator):
 
 
 def test_browser_cannot_clear_the_caches(small_translator):
-    """Any browser can make Streamlit clear its own two caches, so the app's cache must not depend on them."""
+    """Any browser can make Streamlit clear its data and resource caches; the app's cache must not depend on them."""
     runs, run = CachedRuns(small_translator), TraceRun("A dog.")
     trace, weights = runs.get(run), runs.weights()
     st.cache_data.clear()

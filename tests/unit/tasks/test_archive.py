@@ -52,7 +52,7 @@ def test_saving_a_run_with_three_models_keeps_the_weights_of_three_snapshots(sma
     assert [found.index_at(step) for step in (0, 2, 3, 11, 12, 99)] == [0, 0, 1, 3, 4, 4]
     with pytest.raises(ValueError, match="step 3 were not saved"):
         answer(found.config, found.snapshots[1], "abc")
-    # Saving the loaded run again keeps the same weights.
+    # If the loaded run is saved again, the same snapshots have weights.
     save_run(found, tmp_path / "again.npz")
     assert [each.step for each in load_run(tmp_path / "again.npz").snapshots if each.weights is not None] == [0, 6, 12]
 

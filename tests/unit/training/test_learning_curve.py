@@ -42,7 +42,7 @@ def test_incomplete_last_row_of_a_learning_curve_is_dropped(curve, cut):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"garbage\n1,2\n", "its columns should be step"),
+        (b"garbage\n1,2\n", "the first line must be step,"),
         (b"\xff\xfe\n", "not UTF-8 text"),
         (",".join(FIELDS).encode() + b"\n25,0.1\n" + b"50,1,1,1,,,1,1,1\n", "line 2 needs a finite number"),
         (",".join(FIELDS).encode() + b"\nx,1,1,1,,,1,1,1\n", "line 2 needs a finite number"),

@@ -82,7 +82,7 @@ def alignment_heads(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
     """Return the heads that align more than half of the words, bool [L, H], and whether they align one step late.
 
     Heads that align the predicted word are preferred, because people read a map's row as the word written at that step.
-    If there are none, return the heads that align the word that a step reads, which is one step late.
+    If there are none, return the heads that align the word that a step reads, which was written one step before.
     """
     early, late = (metrics.values[f"alignment_{step}"] > MIN_ALIGNED_SHARE + ROUNDING for step in ("predicted", "read"))
     return (early, False) if early.any() else (late, True)

@@ -22,8 +22,8 @@ from transformer.values.trace import Kind, Trace
 EXAMPLES = 3
 # A head does a task if at least this share of its attention is on the task's links. This project chose the threshold.
 MIN_TASK_SHARE = 0.4
-# For a specific task, the share must also be at least this much larger than the share that general tasks predict.
-# Voita et al. 2019 (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
+# For a task that is not general, the share must also exceed the share expected from general tasks by at least this
+# margin. Voita et al. 2019 (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
 MARGIN = 0.1
 # Decimal places to which shares are rounded.
 DIGITS = 4
@@ -66,11 +66,11 @@ class Exhibit:
         task: name of the task.
         kind, layer, head: attention kind, 0-based layer and 0-based head.
         share: mean share of the head's attention on the task's links, over all rows that have links.
-        everyone: mean share of attention on the task's links, over all heads of the attention kind.
+        everyone: mean of `share` over all heads of the attention kind.
         rule: name of the general task that predicts most of `share`; empty if the exhibit's task is itself general,
             or if no general task predicts any part.
-        explained: the share that general tasks predict, averaged over the task's links. For a link that general tasks
-            also cover, the prediction is the largest of the head's mean shares on these tasks; for other links, 0.
+        explained: how much of `share` general tasks predict, averaged over the task's links. A link that general tasks
+            also cover counts as the head's largest mean share on these tasks, and any other link counts as 0.
         rows, sentences: numbers of rows and sentences that were measured.
         examples: sentences that illustrate the task, best first.
     """
@@ -180,7 +180,7 @@ def _choose_head(
     means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
     # One array [L, H, links] per general task: the share of each head's attention on each link that the task predicts.
-    # The zeros come first, so that no general task is named if none predicts anything.
+    # The first array is zeros, so that on a tie at 0, no general task is named.
     parts = [
         np.zeros((*means.shape, rows)),
         *(
@@ -214,10 +214,11 @@ def _choose_head(
 
 
 def _covered_by_rule(measurement: _TaskMeasurement, rule: HeadTask) -> list[bool]:
-    """Return whether a general task covers each link of a sentence, that is, links its row to one of its columns.
+    """Return, for each link of a sentence, whether a general task covers it.
 
-    In some general tasks, such as attending to the end symbol, all links lead to the same columns. Such a task covers
-    these columns in all rows, even in rows that it does not link.
+    A task covers a link if it links the same row to at least one of the link's columns. In some general tasks, such as
+    attending to the end symbol, all links lead to the same columns. Such a task covers these columns in all rows,
+    even in rows that it does not link.
     """
     ruled = dict(rule.links(measurement.trace))
     places = set(ruled.values())

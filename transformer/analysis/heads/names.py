@@ -90,9 +90,9 @@ RULES = (
     # about 40% of the alignment links, so the threshold here is 50%.
     Rule(
         "alignment",
-        "For more than half of the target tokens, the head looks most at the source token that gets the most attention "
-        "from all heads together. The head is measured at the step that predicts the target token and at the step that "
-        "reads it; one of the two is enough (this app's own threshold).",
+        "For more than half of the target tokens (this app's own threshold), the head looks most at the source token "
+        "that gets the most attention from all heads together. This must hold at the steps that predict the target "
+        "tokens, or at the steps that read them.",
         ("cross",),
         lambda values: _most(values["alignment_predicted"]) | _most(values["alignment_read"]),
     ),

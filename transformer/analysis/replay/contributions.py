@@ -60,7 +60,7 @@ class Contributions:
 
 
 def contributions(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Contributions:
-    """Compute the vectors that add up to one attention layer's output, from a trace with details."""
+    """From a trace with details, compute the vectors that add up to one attention layer's output."""
     projections = weights.attention(kind, layer)
     values = trace.detail(kind, "values")[layer].astype(np.float64)
     return Contributions(

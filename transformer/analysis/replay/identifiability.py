@@ -42,7 +42,7 @@ class Identifiability:
 
     @property
     def warning(self) -> bool:
-        """Whether some row sees more than d_v columns, so that T must have a left null space for this row."""
+        """Whether any row sees more than d_v columns, so that the part of T for these columns has a left null space."""
         return bool((self.visible > self.width).any())
 
     @property

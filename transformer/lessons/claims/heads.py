@@ -73,7 +73,7 @@ def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -
 
 @claim("weight", "other", "times", "more", "count", "layer", "head")
 def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
-    """In an encoder head, one word looks at another more than at a third word, with over twice the average weight."""
+    """In an encoder head, one word's weight on another is over twice the average, and larger than on a third word."""
     weights = evidence.view("encoder").weights
     at = evidence.head("encoder", f"{row} -> {column}")
     row_at = evidence.row("encoder", row, at)
@@ -92,7 +92,7 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
 
 @claim("share", "average", "layer", "head", "count")
 def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding:
-    """A head uses at least the fraction `least` of its attention for one job, over 0.2 more than the average head."""
+    """The share of a head's attention on one job is at least `least`, and over 0.2 above the average head's share."""
     shares = evidence.metric(kind, JOBS.get(job, job))
     at = evidence.head(kind, job)
     share, average = float(shares[at]), float(shares.mean())

@@ -28,8 +28,8 @@ class PackedWeights:
         self._worth_all_cores = 0
         if weight.numel() < WORTH_ALL_CORES:
             with warnings.catch_warnings():
-                # Both fbgemm functions warn that a later torch version will remove them, but the torch version is
-                # pinned. They save 10 microseconds for each of the 36 small products in a decoding step.
+                # The two fbgemm functions save 10 microseconds for each of the 36 small products in a decoding step.
+                # Both warn that a later torch version will remove them, but the torch version is pinned.
                 warnings.simplefilter("ignore", UserWarning)
                 self._one_core = torch.fbgemm_pack_gemm_matrix_fp16(weight)
                 self._worth_all_cores = -(-WORTH_ALL_CORES // len(weight))

@@ -17,7 +17,7 @@ def telling(made_up_trace, *maps):
 
 
 def mixed(weights, share):
-    """Return a map with the given share of its attention from `weights` and the rest spread uniformly."""
+    """Return `share` times `weights` plus uniform attention, so that each row sums to 1."""
     return share * weights + (1 - share) / SIZE
 
 
@@ -79,7 +79,8 @@ def test_default_cross_attention_head_agrees_best_with_the_other_heads(made_up_t
 
 def test_head_that_aligns_the_previous_word_is_chosen_only_if_no_other_head_aligns(made_up_trace):
     assert crossing(made_up_trace, "00123", "01234", "01134", "01224", "01233").head != 0
-    # In the rows that predict the tokens, each head aligns at most half of them. The average of the heads aligns more.
+    # In the rows that predict the tokens, each head aligns at most half of the tokens, but the heads' average aligns
+    # more tokens.
     even = np.full((1, 8, 5, 5), 0.05) + 0.75 * np.eye(5)
     resting = np.eye(5)[[4] * 5] * 0.5 + even / 2
     late = np.eye(5)[[0, 0, 1, 2, 3]][None, None]
