@@ -132,7 +132,7 @@ def switching_by_keys(page: Page) -> dict[str, float]:
 
 
 def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
-    """Return the app's data sizes, memory, and times (submitting a sentence to drawn maps, and head switches)."""
+    """Return the app's data sizes, its memory, and the times to draw a submitted sentence and to switch heads."""
     received: list[bytes] = []
     with opened(browser) as page:
         page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame)))
@@ -196,7 +196,7 @@ def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dic
 def made(layers: int, heads: int, source: int, target: int) -> Trace:
     """Return a trace with random attention.
 
-    A source of more than 1000 tokens stands for sound, and has no encoder attention, as in `from_huggingface`.
+    A source longer than 1000 tokens represents audio, so the trace has no encoder attention, as in `from_huggingface`.
     """
     random = np.random.default_rng(0)
 

@@ -65,7 +65,7 @@ def instructions(dockerfile: str) -> Iterator[tuple[str, str]]:
 
 
 def build(place: Path, arguments: dict[str, str]) -> Image:
-    """Run the Dockerfile's commands in a fresh folder, with a fresh Python environment."""
+    """Run the Dockerfile's commands in a fresh folder and Python environment, and return the resulting image."""
     subprocess.run([sys.executable, "-m", "venv", place / "python"], check=True)
     image = Image(place, os.environ | {"PATH": f"{place / 'python' / 'bin'}:{os.environ['PATH']}"})
     for name, rest in instructions((ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")):

@@ -19,9 +19,9 @@ choice = reading.choice("decoder")
 st.subheader("What the mask does", anchor="mask")
 st.markdown(
     "Without the mask, a model in training could simply read the token that it has to predict.\n\n"
-    f"In layer {choice.layer + 1}, head {choice.head + 1}, every query is multiplied by every key, including future "
-    "ones, and divided by √K. The mask then sets the scores of future keys to minus infinity, so their weights after "
-    "the softmax are exactly 0."
+    f"In layer {choice.layer + 1}, head {choice.head + 1}, the product of every query with every key, including "
+    "future ones, is divided by √K. The mask then sets the scores of future keys to minus infinity, so their weights "
+    "after the softmax are exactly 0."
 )
 trace = reading.detailed()
 scores = trace.detail("decoder", "scores")[choice.layer, choice.head]

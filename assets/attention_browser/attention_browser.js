@@ -56,7 +56,7 @@ export class AttentionBrowser extends PaintedComponent {
   });
   /** @type {Place | null} the cell, row or column of the large figure that the pointer or the keyboard has reached */
   hover = null;
-  /** @type {Head & Place | null} the head under the pointer, and the place in its small map */
+  /** @type {Head & Place | null} the head and the cell, row or column under the pointer, if it is over a small map */
   hoveredHead = null;
   /** @type {WordLinks | null} links of the word under the pointer, or of the pinned word */
   links = null;

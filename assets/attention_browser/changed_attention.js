@@ -34,7 +34,7 @@ export class ChangedAttention extends AttentionBrowser {
       after, before, difference: { header: after.header, codes: after.codes, arranged: new Map(), difference: { after, before } },
     };
     for (const [name, version] of Object.entries(versions)) {
-      const shown = { before: "as trained", after: what, difference: `${what}, minus the run as trained` }[name];
+      const shown = { before: "as trained", after: what, difference: `${what}, minus the model as trained` }[name];
       Object.assign(version, { versions, header: { ...version.header, edits, version: shown, written, experiment, lecture } });
     }
     return versions[this.version];

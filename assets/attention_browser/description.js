@@ -80,7 +80,7 @@ export class Description {
     else if (!this.browser.links) this.lit.replaceChildren(`${quote(label)} is in the other sentence, so all `, term("heads", "head"), " are shown.");
     else {
       const clear = element("button", { type: "button", onclick: () => document.dispatchEvent(new Event("attentionwordcleared")) }, "Show all");
-      this.lit.replaceChildren("Not faded: ", term("heads", "head"), ` where ${quote(label)} stands out. `, clear);
+      this.lit.replaceChildren("The ", term("heads", "head"), ` where ${quote(label)} stands out are not faded. `, clear);
     }
   }
 

@@ -21,7 +21,7 @@ export const FILES = ["CSV", "JSON", HTML];
 
 /**
  * Saves the figure of an attention browser in the chosen format.
- * @param {AttentionBrowser} browser whose menu was used
+ * @param {AttentionBrowser} browser the attention browser whose menu was used
  * @param {string} format one of PICTURES or FILES
  * @param {SaveOptions} options
  */
@@ -53,8 +53,8 @@ function descriptionOf({ title, arranged: { rows, columns } }) {
 }
 
 /**
- * Returns the cells as CSV, one per line. If several rows or columns are pinned, their sums follow. The sum of rows 2
- * and 4 has the number 2+4.
+ * Returns the cells as CSV, one per line. If several rows or columns are pinned, their sums follow. In place of a row
+ * number, the sum of rows 2 and 4 has 2+4.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */

@@ -45,7 +45,8 @@ export class LectureView {
     browser.leaving.push(onStep((by) => this.step(by)), () => removeEventListener("resize", onResize));
   }
 
-  // "page" if the figure is the whole page, "figure" if text is shown beside it; empty outside lecture mode.
+  // "page" if the figure is the whole page, "figure" if text is shown beside it. Empty outside lecture mode, and for
+  // "All heads at a glance".
   get shown() {
     const header = this.browser.data?.header;
     if (!header?.lecture || header.glance) return "";

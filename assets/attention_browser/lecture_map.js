@@ -72,8 +72,8 @@ export function zoomedSurface(canvas, { width, height }, zoom) {
 }
 
 /**
- * Returns the geometry of a map that fills the available space, like `mapGeometry` but without titles and bars. Label
- * sizes and angle are those that omit the fewest labels; if several do, the most legible of these.
+ * Returns the geometry of a map that fills the available space, like `mapGeometry` but without titles and bars. The
+ * label sizes and the label angle are chosen to omit as few labels as possible, and then to be as legible as possible.
  * @param {Arranged} arranged
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}

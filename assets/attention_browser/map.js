@@ -193,12 +193,12 @@ function namesWritten(marked, step, pitch, size) {
 }
 
 /**
- * Returns the largest font size, up to `size`, at which the whole name fits. If that is less than `least`, returns
- * `least`, and the name may be cut.
+ * Returns the largest font size, up to `size`, at which the whole label fits. The result is at least `least`, even
+ * if the label must then be cut.
  * @param {string} label
- * @param {number} room
- * @param {number} size at most
- * @param {number} least
+ * @param {number} room available width
+ * @param {number} size maximum font size
+ * @param {number} least minimum font size
  * @param {boolean} bold
  */
 function sizeWithin(label, room, size, least, bold) {

@@ -19,7 +19,7 @@ const TOTALS = new WeakMap();
 
 /** @typedef {{ sum: number, count: number }} Total the sum of some weights, and their number */
 /**
- * A link from or to a word. Its head is the one in which the link's weight most exceeds its usual weight in that head.
+ * A link from or to a word, in the head in which the link's weight exceeds its usual weight the most.
  * @typedef {Head & { row: number, column: number, weight: string, usual: number, excess: number }} WordLink
  */
 /**

@@ -128,7 +128,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
       const tokens = beginning.count === 1 ? "first token" : `first ${beginning.count} tokens`;
       forcedWords.replaceChildren(...(beginning.given
         ? ["Forced from beginning to end: this translation was given, and the model only reads it."]
-        : [`Forced, whatever the method: ${all ? "all tokens" : `the ${tokens}`}, `, element("b", {}, quote(beginning.text)), "."]));
+        : [`Forced with every decoding method: ${all ? "all tokens" : `the ${tokens}`}, `, element("b", {}, quote(beginning.text)), "."]));
     }
     banned.hidden = !suppressed.length;
     banned.replaceChildren("Banned: ", ...suppressed.flatMap(([token, label]) => [element("button", {

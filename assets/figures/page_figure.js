@@ -17,7 +17,7 @@ const CHECK_INTERVAL = 120;
 const STROKE = 2;
 
 /**
- * A component's own figure: an element that draws itself. A null width or theme means the current one on the screen.
+ * An element that draws a component's own figure. If the width or theme is null, `picture` uses the one on the screen.
  * @typedef {HTMLElement & { picture?: (width: number | null, theme: Theme | null) => Promise<Picture> | Picture }} OwnFigure
  */
 

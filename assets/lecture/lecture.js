@@ -67,7 +67,7 @@ class Lecture extends Component {
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);
-    // On a busy machine, early.js may run after this constructor. The flag tells it that this component hears the keys.
+    // On a busy machine, early.js may run after this constructor. The flag tells it that this component handles the keys.
     page.clickerHeard = true;
     if (page.early) removeEventListener("keydown", page.early.hear, true);
     addEventListener("pointermove", this.onPointer);
@@ -190,7 +190,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Ends the blank screen if the key is a lecture key, Space or Enter; returns whether it is.
+   * Ends the blank screen if the key is a lecture key, Space or Enter. Returns whether the key is one of these.
    * @param {KeyboardEvent} event
    */
   uncover(event) {

@@ -32,7 +32,8 @@ export function slidesDialog(act) {
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
   let data = /** @type {LectureMessage | null} */ (null);
-  // `made` is the data that the list shows. `moved` says which button moved a slide, so that it keeps the focus.
+  // `made` is the data from which the list was built. `moved` is the Move button that the user clicked: when the list is
+  // rebuilt, this button gets the focus again.
   let made = "";
   let moved = /** @type {{ slide: number, label: string } | null} */ (null);
   const add = button("Add this page", () => act({ what: "add" }));

@@ -132,8 +132,8 @@ export class SentenceFilm extends Component {
   }
 
   /**
-   * Pauses the film, and shows a frame.
-   * @param {number} at
+   * Pauses the film, and shows the frame with the index `at`.
+   * @param {number} at 0-based
    */
   go(at) {
     this.player.pause();

@@ -1,4 +1,4 @@
-// Right-to-left scripts: finds the direction of a string, and keeps the order of its parts.
+// Finds the direction of a string, and keeps the order of its parts in right-to-left scripts.
 
 // Letters of Hebrew, Arabic and other scripts that run from right to left.
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;

@@ -19,7 +19,7 @@ import { Component, mount } from "../shared/mount.js";
  */
 
 /**
- * Drafts by box name, for browsers that forbid storage. In these, typed text lasts until the next reload.
+ * Drafts by box name, for browsers that forbid storage. Such a browser keeps typed text until the next reload.
  * @type {Map<string, Draft>}
  */
 const remembered = new Map();

@@ -139,7 +139,7 @@ export function roundMarks(highest, most) {
 export const stepMarks = (steps) => roundMarks(steps, Math.min(5, steps));
 
 /**
- * Returns positions near the given places and in the same order, at least `apart` from each other if there is room.
+ * Returns label positions close to `places`, in the same order and, if there is room, at least `apart` from each other.
  * @param {number[]} places
  * @param {number} top
  * @param {number} bottom

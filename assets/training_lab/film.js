@@ -1,4 +1,4 @@
-// The unpacked data of a training run: its numbers, and the attention of every snapshot.
+// The unpacked data of a training run: the measurements and the attention weights of every snapshot.
 
 import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @import { AxisTitles } from "../attention_browser/arrangement.js" */
@@ -13,8 +13,9 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */
 /**
- * The header from the server (pages/ui/training_lab/payload.py). If training items repeat, `learned` is, for each
- * snapshot, the share of these items that the model gets right. `spectra` are present if the task is addition modulo a number.
+ * The header from the server (pages/ui/training_lab/payload.py). `learned` holds, per snapshot, the share of repeated
+ * training items that the model gets right; it is null if no items repeat. `spectra` is null unless the task is addition
+ * modulo a number.
  * @typedef {{
  *   id: string, steps: number, layers: number, heads: number, losses: [number, number][], at: number[], heldOut: number[],
  *   exact: number[], learned: number[] | null, spectra: number[][] | null, scores: Record<string, Record<FilmKind, (number | null)[][]>>, events: FilmEvent[],

@@ -29,8 +29,8 @@ def isolate(text: str) -> str:
 def displayable(text: str) -> str:
     """Return the text for display; each character that could reverse neighbouring text is replaced by U+FFFD.
 
-    An isolate that is closed within the text is kept, because it cannot reverse the text outside. `isolate` adds such
-    isolates.
+    Unicode isolates that are closed within the text are kept, because they cannot reverse the text outside. The
+    function `isolate` adds them.
     """
     if BIDI_CONTROLS.isdisjoint(text):
         return text

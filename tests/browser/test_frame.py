@@ -217,7 +217,7 @@ def test_selecting_a_word_shows_its_attention_and_links_to_heads(reader, shipped
     expect(ranking.get_by_role("link", name="“animal” 62%: encoder layer 6, head 1")).to_be_visible()
     expect(page.locator(".links path")).to_have_count(4)
     expect(page.locator(".drawing")).to_contain_text("written so far: Das Tier überquerte die Straße nicht, weil")
-    expect(page.locator(".lit").first).to_contain_text("where “it” stands out. Show all")
+    expect(page.locator(".lit").first).to_contain_text("where “it” stands out are not faded. Show all")
     # Hovering over a German word shows what it looked at. When the pointer leaves, the selected word is shown again.
     page.get_by_role("option", name="es", exact=True).hover()
     expect(ranking).to_contain_text("When it was written, “es” looked at")

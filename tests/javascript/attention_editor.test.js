@@ -52,7 +52,7 @@ test("the maps before and after an edit and their difference match the Python vi
 
 test("the map of the difference is labelled as such, and its numbers have a sign", async () => {
   const data = await read("difference");
-  assert.equal(data.header.version, "what was changed, minus the run as trained");
+  assert.equal(data.header.version, "what was changed, minus the model as trained");
   assert.equal(data.versions.before.header.version, "as trained");
   assert.equal(data.versions.after.header.edits, edits);
   const arranged = arrange(data, { words: false, hide: false }, 1, 2);

@@ -38,7 +38,7 @@ def show_erasing(reading: Reading, translation: str, *, words: bool) -> None:
     trace, params = reading.trace, session.params(EditParams)
     st.markdown("**Click words to erase them.** Click again to bring them back.")
     _show_word_buttons(
-        f"In the {reading.languages.source.name} sentence",
+        f"Words of the {reading.languages.source.name} sentence",
         "hidden_source",
         trace.source_tokens,
         trace.source_text,
@@ -57,7 +57,7 @@ def show_erasing(reading: Reading, translation: str, *, words: bool) -> None:
     if params.left_out:
         _show_shorter(reading, params)
     _show_word_buttons(
-        f"Among the {reading.languages.target.name} words already written",
+        f"{reading.languages.target.name} words already written",
         "hidden_target",
         trace.target_tokens,
         trace.target_text,

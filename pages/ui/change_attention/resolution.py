@@ -121,7 +121,8 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
             cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(tokens)
     if sum(percent for _, percent in edit.shares) < MAX_PERCENT and len(cells) == len(visible_columns):
         raise InterventionError(
-            f"{edit}: the weights add up to less than 100%, and no other visible column can receive the rest."
+            f"{edit}: the weights add up to less than 100%, and no other visible column can receive the rest; "
+            "make them add up to 100%."
         )
     return cells
 

@@ -74,7 +74,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     )
     highest = _highest(here, metric)
     heading = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
-    # The main figure is the heatmap with the highest value; if no value is defined, it is all heatmaps together.
+    # The main figure is the heatmap with the highest value, or all heatmaps together if no value is defined.
     with main_figure(heading, when=highest is None):
         # Create at least two columns, because a single heatmap would stretch across the whole page.
         columns = st.columns(max(len(had), 2), gap="medium")

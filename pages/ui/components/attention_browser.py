@@ -28,7 +28,7 @@ MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id}
 
 @dataclass(frozen=True)
 class BrowserState:
-    """State that the attention browser shows: the user's choice, and the id of the pins' sentence."""
+    """State that the attention browser shows: the user's choice, and the id of the sentence that the pins belong to."""
 
     sentence: str
     choice: AttentionParams

@@ -108,7 +108,7 @@ def _show_check(runs: CachedRuns, source: Experiment | bytes) -> None:
 
 
 def _page(experiment: Experiment) -> str:
-    """Return the URL of the experiment's page, or an empty string if the untrusted file names no valid page."""
+    """Return the URL of the experiment's page; empty if the page, which comes from an untrusted file, is invalid."""
     try:
         return str(Slide.read(experiment.page))
     except SlidesError:

@@ -77,7 +77,7 @@ def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = N
 
     Args:
         chart: the chart, or a function that builds the chart.
-        key: the key of the chart.
+        key: the chart's Streamlit key.
         alt: a description of the chart. The part after a semicolon says where the values are listed, and is omitted in
             saved files.
         sentence: the sentence to quote in a saved file; None for the sentence that the page shows.

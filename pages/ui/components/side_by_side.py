@@ -55,8 +55,8 @@ def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) 
     """Show several maps as one figure.
 
     Args:
-        maps: the maps.
-        key: the key of the component.
+        maps: the maps, in the order shown.
+        key: the component's Streamlit key.
         sentence: the sentence to quote in a saved file; None for the sentence that the page shows.
     """
     with saveable(key, " · ".join(one.title for one in maps), sentence=sentence):

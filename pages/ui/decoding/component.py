@@ -96,13 +96,13 @@ def draw_decoding(
     """Show a decoded text step by step, and store what the user chooses.
 
     Args:
-        key: the key of the component.
+        key: the component's Streamlit key.
         traced: the decoded text.
         params: the parameters that produced the text. `store` receives changed parameters of the same class.
-        choice: the head shown. Its class selects the settings that store a newly chosen head.
+        choice: the head shown. A newly chosen head is stored in the settings of the same class.
         tokenizer: provides the token labels.
         encode: converts a typed word to token ids.
-        message: builds the message for the browser from the number of a request and the parameters to show.
+        message: builds the message for the browser from a request number and the parameters to show.
         store: stores changed parameters.
         restart, read: called when the user clicks the "restart" or "read" button.
     """

@@ -98,7 +98,8 @@ def visited_translations(
     others = others if before == sentence else ()
     ids = tuple(token.id for token in traced.translation.tokens)
     given = reading.given and params.free
-    # Keep the tokens of a typed translation as forced tokens, because the user may type another translation later.
+    # Keep the tokens of a typed translation as forced tokens, so that the translation can be shown again after the user
+    # types another one.
     again = replace(params, step=0, node=0, forced=ids if given else params.forced)
     visited = VisitedTranslation(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
     if visited.tokens not in (first.tokens, *(other.tokens for other in others)):

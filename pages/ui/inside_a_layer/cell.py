@@ -209,7 +209,7 @@ def _show_output(
         )
         by_head = pd.DataFrame(
             {
-                "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: the sub-layer"],
+                "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: sub-layer output"],
                 "norm of the term": np.linalg.norm([*heads, layer_terms.bias, output], axis=-1),
             }
         )

@@ -164,7 +164,7 @@ def _show_figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) ->
 
 
 def is_square(stage: Stage) -> bool:
-    """Return whether both axes of a stage's array are tokens; such arrays are drawn with square cells."""
+    """Return whether both axes of a stage's array stand for tokens; such arrays are drawn with square cells."""
     return set(stage.letters.split(", ")) <= {"B", "S", "T"}
 
 

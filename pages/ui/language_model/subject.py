@@ -35,10 +35,10 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
-# Value in the select box of models that stands for the translator. All values except TRANSLATOR_OPTION and OWN_OPTION
+# In the model select box, the value that stands for the translator. All values except TRANSLATOR_OPTION and OWN_OPTION
 # are names of model folders.
 TRANSLATOR_OPTION = ""
-# Value in the select box that stands for attention from a file. It clashes with no folder, because it contains a slash.
+# In the same box, the value that stands for attention from a file. It is no folder's name, because it contains a slash.
 OWN_OPTION = "/own"
 
 

@@ -37,7 +37,7 @@ class LectureParams(Params):
         return replace(self, slides=slides, slide=NO_SLIDE)
 
     def presents_as_slide(self, lesson: str) -> bool:
-        """Return whether the open slide is the given lesson; a clicker then moves through slides, not lesson steps.
+        """Return whether the open slide shows the lesson. If so, a clicker moves through slides, not lesson steps.
 
         The slide's page is checked too, because the URL keeps the slide number when the user opens another page.
         """

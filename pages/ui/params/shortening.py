@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from urllib.parse import quote_plus, unquote_plus, urlencode
 
-# Matches an incomplete percent-encoded byte at the end of a cut text.
+# Matches an incomplete percent-encoded byte at the end of a truncated text.
 INCOMPLETE_BYTE = re.compile(r"%[0-9A-F]?$")
 
 

@@ -178,7 +178,7 @@ class Slides:
     def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
         try:
             if len(slides) > MAX_SLIDES:
-                raise SlidesError(f"a list can have at most {MAX_SLIDES} slides")
+                raise SlidesError(f"a list can have at most {MAX_SLIDES} slides; remove a slide first")
             return Slides(slides)._fitting()
         except SlidesError as error:
             return replace(self, problem=f"{problem}: {error}.")
@@ -192,7 +192,7 @@ class Slides:
     def _of(cls, lines: Iterable[str]) -> Slides:
         listed = list(lines)
         if not listed:
-            raise SlidesError("it contains no slides")
+            raise SlidesError("the list contains no slides")
         if len(listed) > MAX_SLIDES:
             raise SlidesError(f"a list can have at most {MAX_SLIDES} slides, and this one has {len(listed):,}")
         return cls(tuple(map(Slide.read, listed)))

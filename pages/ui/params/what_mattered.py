@@ -10,7 +10,7 @@ from pages.ui.params.pages import part_of
 from transformer.attribution.attribution import METHODS, Method
 
 WHOLE = "whole"
-# The value of `MatteredParams.against` for no comparison.
+# The value of `MatteredParams.against` that means no comparison.
 NOTHING = -1
 
 

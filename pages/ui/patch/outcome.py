@@ -118,7 +118,10 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
 
 
 def _applicable_patches(pair: PatchingPair) -> Patches:
-    """Return the kept patches that can be applied in both directions; a URL may hold patches that do not fit."""
+    """Return the kept patches that can be applied in both directions.
+
+    A URL may contain patches that cannot; these are left out.
+    """
     applicable = []
     for patch in session.params(PatchParams).kept.patches:
         with suppress(InterventionError):

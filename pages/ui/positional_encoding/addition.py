@@ -32,7 +32,8 @@ def show_addition(reading: Reading) -> None:
         show_altair(
             norm_chart(norms),
             key="positions_norms",
-            alt="Norm of each token's embedding, scaled embedding and position vector, and of the sum of the last two.",
+            alt="Norms of each token's embedding, scaled embedding and position vector, and of the sum of scaled "
+            "embedding and position vector.",
         )
     with words:
         st.markdown(_why_scaled(text))

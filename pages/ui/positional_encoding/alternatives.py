@@ -79,7 +79,7 @@ def rotary_products(span: int, d_head: int) -> np.ndarray:
     """Return the fraction of a dot product that rotary encoding keeps for each pair of positions, [P, P].
 
     The query and the key are assumed to be equal, with equal norms in all dimension pairs. So each value is the mean
-    cosine of the rotation angles, and the diagonal is 1.
+    cosine of the angles by which the two positions' rotations differ, and the diagonal is 1.
     """
     angles = Rotary().angles(span, d_head)
     return np.cos(angles[:, None] - angles).mean(axis=-1)
@@ -103,7 +103,7 @@ def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | 
     Args:
         learned: the result of `learned_products`.
     """
-    st.subheader("Values by the offset between two positions", anchor=False)
+    st.subheader("Dot products and biases by the offset between two positions", anchor=False)
     sines, lines = st.columns(2, gap="medium")
     products = {"sinusoids": by_offset(dot_products(sinusoids(span, config.d_model // 2 * 2))).mean}
     if learned is not None:

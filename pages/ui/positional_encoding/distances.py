@@ -56,7 +56,7 @@ def _show_offsets(table: np.ndarray) -> None:
                 values,
                 name,
                 key=f"positions_{name}",
-                description=f"{title} for every pair among {length} positions: equal along the diagonals.",
+                description=f"{title} for every pair among {length} positions: values on each diagonal are equal.",
                 height=380,
             )
         with place:
@@ -184,7 +184,7 @@ def _show_counter(encoding: PositionsParams) -> None:
                     name=names,
                     scale=scale,
                     legend=names == "value",
-                    titles=("position", "bit, the fastest first" if names == "bit" else "dimension"),
+                    titles=("position", "bit, fastest first" if names == "bit" else "dimension"),
                 ),
                 key=f"positions_counter_{names}",
                 alt=f"{title}: {length} positions.",
@@ -194,8 +194,8 @@ def _show_counter(encoding: PositionsParams) -> None:
                 frame(values, None, None, corner="position", first=(1, 0)), f"positions_counter_{names}_numbers"
             )
     st.caption(
-        "On the left, dark is 1 and light is 0; position 1 is the number 0. Bit b changes every 2^b positions, so its "
-        "wavelength is 2^(b+1): each bit is slower than the one before by a fixed factor, and so is each pair of "
-        "dimensions. Sines and cosines are a smooth version of such a counter. Unlike bits, they can be shifted to "
-        "another position by a linear map."
+        "The map on the left shows binary numbers (dark is 1, light is 0), starting with 0 at position 1. Bit b "
+        "changes every 2^b positions, so its wavelength is 2^(b+1). From bit to bit, as from one pair of dimensions to "
+        "the next, the wavelength grows by a fixed factor. Sines and cosines are a smooth version of such a counter. "
+        "Unlike bits, they can be shifted to another position by a linear map."
     )

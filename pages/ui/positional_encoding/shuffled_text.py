@@ -124,7 +124,7 @@ def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
     )
     firsts = _first_log_probs(runs)
     if firsts:
-        table["log-probability of the original"] = firsts
+        table["log-probability of the original translation"] = firsts
     return table
 
 

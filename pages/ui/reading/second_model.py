@@ -69,7 +69,7 @@ class TwoModels:
 
     @property
     def shown(self) -> np.ndarray:
-        """For each head of the first model, the second model's head to show: the match, or else the most similar."""
+        """For each head of the first model, its match in the second model; without a match, the most similar head."""
         return np.where(self.match < 0, self.similarity.argmax(axis=1), self.match)
 
     @property

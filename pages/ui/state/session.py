@@ -211,7 +211,7 @@ def try_sentence(sentence: str) -> None:
 
 
 def read_instead(target: str, origin: str = "") -> None:
-    """Callback: use a decoded translation on all pages; "Decoding step by step" keeps its decoding settings.
+    """Callback: use a decoded translation on all pages. The settings of "Decoding step by step" do not change.
 
     Args:
         target: the translation; empty for the model's own.

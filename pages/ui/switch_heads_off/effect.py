@@ -205,8 +205,8 @@ def step_table(effect: Effect) -> pd.DataFrame:
     Returns:
         A table with the columns step (1-based), token, before, after, change, kl, tvd and rank. Before and after are
         the token's log-probabilities in nats; the rank is measured with the heads switched off. If several sentences
-        were sampled, ranks are medians and all other values are means. In that case, the columns low and high bound
-        the change's 95% interval.
+        were sampled, ranks are medians and all other values are means. In that case, the columns low and high contain
+        the limits of the change's 95% interval.
     """
     trace, scores = effect.before, effect.scores
     interval = mean_over_draws(effect.step_changes) if effect.draws > 1 else None

@@ -146,7 +146,7 @@ def describe_importance(
     head_name: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
-    """Return Markdown that names the most and least important heads, and rates the gradient's estimate.
+    """Return Markdown that names the most and least important heads, and says how well the gradient ranks all heads.
 
     Args:
         head_name: returns a head's name.

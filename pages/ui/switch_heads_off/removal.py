@@ -87,7 +87,7 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
         help=explain("log-probability", "nats"),
     )
     numbers = removal_table(curves)
-    show_numbers(numbers, "off_removal_numbers", digits=3, label="The numbers for every order")
+    show_numbers(numbers, "off_removal_numbers", digits=3, label="The numbers for every order of removal")
     save_tables(reading, experiment, Interventions(mode=params.mode), numbers, "heads_removed", **params.drawn)
 
 

@@ -43,10 +43,10 @@ def pick_heads(reading: Reading) -> Interventions:
             MODES,
             OffParams,
             "mode",
-            help="These are called zero ablation, mean ablation, uniform attention and resample ablation. Zeros "
-            "are values that later layers never received in training. The mean output is what they receive on average. "
-            "The output for another sentence is one that they could have received. It depends on the sentence drawn, "
-            "so several are tried.",
+            help="These options are known as zero ablation, mean ablation, uniform attention and resample ablation. "
+            "Later layers never received zeros in training. The mean output is what they receive on average. The "
+            "output for another sentence is a realistic input, but it depends on the sentence drawn, so several "
+            "sentences are tried.",
         )
     gate.slider(
         "Gate: multiply the output by",
