@@ -48,7 +48,7 @@ COMMANDS = {
     "language-model": ("language_model", "continue or score texts, or find copying heads"),
     "tasks": ("tasks", "train a small Transformer to copy, reverse, sort or add"),
 }
-# Packages in requirements.txt that every command imports, and those that the app imports in addition.
+# Packages in requirements.txt that every command imports, and all those that the app imports.
 LIBRARY = ("torch", "numpy", "scipy", "sentencepiece", "tokenizers", "safetensors", "msgspec")
 PACKAGES = (*LIBRARY, "streamlit", "plotly", "altair", "pandas", "PIL", "segno", "starlette")
 OPTIONS = ("--lecture", "--processes")

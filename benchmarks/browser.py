@@ -155,8 +155,8 @@ def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
             tasks.append(max(page.evaluate("tasks"), default=0.0) / 1000)
         return {
             "submit to drawn, 95th percentile, s": percentile(seconds[1:]),
-            "bytes over the wire, one attention kind": statistics.median(sent[1:]),
-            "bytes over the wire, three attention kinds": statistics.median(every[1:]),
+            "bytes over the wire for one attention kind": statistics.median(sent[1:]),
+            "bytes over the wire for three attention kinds": statistics.median(every[1:]),
             "longest task from submit to drawn, s": max(tasks[1:]),
             **switching_by_keys(page),
             "DOM nodes of the app": page.evaluate("nodes()"),
@@ -187,7 +187,7 @@ def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dic
         return {
             "arrays to drawn file, s": making + page.evaluate(FRAME),
             "longest task while the file loads, s": max(page.evaluate("tasks"), default=0.0) / 1000,
-            "bytes of the file, three attention kinds": file.stat().st_size,
+            "bytes of the file with three attention kinds": file.stat().st_size,
             "DOM nodes of the file": page.evaluate("nodes()"),
             "JavaScript heap of the file, bytes": heap(page),
         }
@@ -244,7 +244,9 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
     measured: dict[str, float] = {}
     if trace.kinds == ("encoder", "decoder", "cross"):
         one = {name: arrays[name] for name in ("encoder_attention", "encoder_tokens")}
-        measured["bytes over the wire, one attention kind"] = len(model_view(**one, html_action="return").data.encode())
+        measured["bytes over the wire for one attention kind"] = len(
+            model_view(**one, html_action="return").data.encode()
+        )
     started = time.perf_counter()
     file = folder / "peer.html"
     html = model_view(**arrays, html_action="return").data
@@ -252,7 +254,11 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
     making = time.perf_counter() - started
     size = file.stat().st_size
     measured |= dict.fromkeys(
-        ("bytes over the wire, three attention kinds", "bytes of the file, three attention kinds", "bytes of the file"),
+        (
+            "bytes over the wire for three attention kinds",
+            "bytes of the file with three attention kinds",
+            "bytes of the file",
+        ),
         size,
     ) | {"arrays to file, s": making}
     if shown.size > MAX_LINES:

@@ -35,8 +35,8 @@ PARTS = (NOTHING, BOARD, GRAPH, *METHODS, EVERYTHING)
 
 
 def compute(part: str) -> None:
-    """Run the computation for one row of the results. An attribution method explains one word, and then the whole
-    sentence.
+    """Run the computation for one row of the results. If `part` is an attribution method, explain one word, and then
+    the whole sentence.
     """
     translator = Translator.load(device="cpu")
     trace = translator.trace(SENTENCE, details=True)

@@ -25,8 +25,8 @@ window.nodes = (root = document) => {
   for (const one of root.querySelectorAll("*")) count += 1 + (one.shadowRoot ? nodes(one.shadowRoot) : 0);
   return count;
 };
-// Sets `shown` to a promise of the time, in seconds, from the next key press (Enter) to the first frame that shows a
-// different sentence.
+// Sets `shown` to a promise that resolves to the seconds between the next key press (Enter) and the first frame that
+// shows a different sentence.
 window.submitted = () => {
   const before = atlas().dataset.drawn;
   window.shown = new Promise(done => addEventListener("keydown", event => {

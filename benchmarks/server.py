@@ -19,7 +19,7 @@ def server(processes: int = 1) -> Iterator[tuple[str, int, Callable[[], str]]]:
     """Start a new server as the command `attention-atlas` does, and stop it on exit.
 
     Yields:
-        The server's address (host:port), its process id, and a function that returns what it has printed so far.
+        The server's address (host:port), its process id, and a function that returns the server's output so far.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

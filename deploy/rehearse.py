@@ -188,7 +188,7 @@ def stay(log: Path, count: int = 20) -> dict[str, str]:
         for _ in range(5):
             assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a user with a cookie got another cookie"
         met = {visit[0] for visit in visits(log)[seen:]}
-        assert len(met) == 1, f"the requests of one user reached {met}"
+        assert len(met) == 1, f"one user's requests reached {len(met)} app processes instead of one: {met}"
         (processes[cookie],) = met
     counts = Counter(processes.values())
     print(f"{count} users stayed with their process: {dict(counts)}")

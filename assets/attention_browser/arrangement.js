@@ -45,8 +45,8 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * }} Choice
  */
 /**
- * One head, arranged as the user chose: R rows, C columns, weights [R * C], masked cells [R * C], and the largest
- * weight. If `signed` is true, the values are differences, and `largest` is the largest absolute value over all heads.
+ * One head's map with the rows and columns that the user chose: R rows, C columns, weights [R * C], masked cells
+ * [R * C], and the largest weight. If `signed` is true, the values are differences, and `largest` is the largest absolute value over all heads.
  * @typedef {{
  *   rows: Label[], columns: Label[], values: Float32Array, masked: Uint8Array, largest: number, signed?: boolean,
  * }} Arranged
@@ -69,8 +69,9 @@ export function arrangementName(choice) {
 }
 
 /**
- * Arranges one head as the user chose. Attention to a word is the sum over its tokens; attention from a word is the
- * mean over its tokens. If start and end symbols are hidden, each row is rescaled to sum to 1.
+ * Returns one head's map of tokens or words, with or without start and end symbols, as the user chose. Attention to a
+ * word is the sum over its tokens; attention from a word is the mean over its tokens. If start and end symbols are
+ * hidden, each row is rescaled to sum to 1.
  * @param {KindData} data
  * @param {Pick<Choice, "words" | "hide">} choice
  * @param {number} layer

@@ -1,5 +1,5 @@
-// Edits to attention. An edit sets where a row looks in one head, in one layer or in the whole model. As text,
-// an edit uses 1-based numbers, as in the URL (pages/ui/params/change_attention.py). Examples: encoder.5.2.8~7x75,
+// Edits to attention. For one head, one layer or the whole model, an edit sets where a row looks. The text form of an
+// edit has 1-based numbers, as in the URL (pages/ui/params/change_attention.py). Examples: encoder.5.2.8~7x75,
 // encoder.all.all.8-9~even.
 
 /** @import { Arranged } from "./arrangement.js" */
@@ -90,8 +90,8 @@ export function withEdit(edits, edit) {
 }
 
 /**
- * Returns the shares of a row after one column is given a percentage. If too little is left for the other shares, they
- * shrink in proportion.
+ * Returns a row's shares after the share of some columns is set to a percentage. If the other shares then exceed the
+ * rest, they shrink in proportion.
  * @param {Given["shares"]} shares
  * @param {Span} columns
  * @param {number} percent

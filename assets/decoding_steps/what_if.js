@@ -94,7 +94,7 @@ export function translations({ follow, readElsewhere, release, allow }) {
   function translation({ common, own, current, read, how, logProb, count, params, parts }) {
     return element("li", {}, element("button", {
       type: "button", "aria-pressed": String(current), onclick: () => follow(params, parts),
-      title: parts === null ? "the first translation" : `differs from the first translation from step ${parts + 1} on`,
+      title: parts === null ? "the first translation" : `differs from the first translation starting at step ${parts + 1}`,
     }, element("span", { class: "words", dir: "auto" }, common, element("mark", {}, own)),
     element("span", { class: "number" }, `${how} · ${NATS(logProb)} nats · ${count} tokens`,
       ...(read ? [element("span", { class: "read" }, " · used on the other pages")] : []))));

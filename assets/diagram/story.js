@@ -197,7 +197,7 @@ export class Story {
     const hidden = story[side].columns[at];
     const looks = list(true, `${side === "source" ? `${name} looks at` : `When it was written, ${name} looked at`}, largest weight first`);
     this.panel.replaceChildren(
-      ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, `${name} is looked at by (dotted lines)`),
+      ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, `Words that look at ${name} (dotted lines)`),
       ...(shown.length ? [this.legend()] : []),
       ...(shown.length ? [] : [element("p", { class: "question" }, `No link of ${name} stands out.`)]),
       element("p", { class: "actions" },

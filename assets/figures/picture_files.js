@@ -10,7 +10,7 @@ import { svgFile } from "./svg_file.js";
 /**
  * Saves a picture with its caption in the chosen format.
  * @param {string} format one of PICTURES (save_menu.js)
- * @param {string} name of the file, without its extension
+ * @param {string} name the file's name without its extension
  * @param {Picture} picture
  * @param {Caption} caption
  * @param {SaveOptions} options

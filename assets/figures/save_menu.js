@@ -44,7 +44,7 @@ export function saveMenu(save, others = [], can = () => true, label = "Save as")
     light.box.checked = chosenOptions.light;
     said.textContent = "";
     offer();
-    // The data for another format may arrive while the menu is open. The menu then offers this format.
+    // If the data for another format arrive while the menu is open, the menu offers that format, too.
     document.addEventListener("attentionexport", offer, { once: true });
   }
 

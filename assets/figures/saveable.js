@@ -1,4 +1,4 @@
-// Registers a component's own figure, which "Save as" finds on the page (page_figure.js).
+// Registers the figure that a component draws, so that "Save as" (page_figure.js) finds it on the page.
 
 import { themeOf } from "../shared/colours.js";
 /** @import { Theme } from "../shared/colours.js" */

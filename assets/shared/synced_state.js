@@ -58,7 +58,7 @@ export class SyncedState {
     if (before) this.send();
   }
 
-  // Sends the latest state after a delay, once for all changes made until then.
+  // Sends the latest state after a delay. Changes made during the delay are sent together.
   send(after = SEND_DELAY) {
     this.cancel();
     this.timer = setTimeout(() => {

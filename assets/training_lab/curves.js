@@ -243,7 +243,7 @@ function drawCurveNames(surface, curves, place, { top, bottom, x }, theme) {
 }
 
 /**
- * Draws the number that each event has in the list of events.
+ * Draws each event's number, as in the list of events.
  * @param {Surface} surface
  * @param {FilmHeader} header
  * @param {(step: number) => number} across

@@ -56,12 +56,12 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     show_altair(
         alignment_chart(rows, special, sources, targets),
         key="alignment",
-        alt=f"One row per {target} token and one column per layer. Each cell names the {source} token that the "
-        "layer's heads look at most.",
+        alt=f"One row per {target} token and one column per layer. Each cell names the {source} token with the "
+        "highest mean weight over the layer's heads.",
     )
     st.caption(
-        f"Each cell names the {source} token that the heads of a layer look at most on average (start and end symbols "
-        "left out). The colour shows the average weight."
+        f"Each cell names the {source} token with the highest mean weight over a layer's heads (start and end symbols "
+        "left out). The colour shows that weight."
     )
     place, words = st.columns([5, 3], gap="medium", vertical_alignment="center")
     with place:

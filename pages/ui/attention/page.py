@@ -105,7 +105,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
 def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:
     """Show which head of a second model is most similar to the chosen head."""
     part = st.expander(
-        "Which head of another model is most similar?",
+        "Which head of another model is most similar to this one?",
         key=f"{kind}_match",
         expanded=bool(session.params(CompareParams).other),
         on_change="rerun",

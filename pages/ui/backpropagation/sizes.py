@@ -65,9 +65,9 @@ def show_sizes(reading: Reading) -> None:
     st.markdown(describe_growth(sizes))
     st.caption(
         "Both charts share one logarithmic scale. For the residual stream, the Euclidean norm of the gradient is "
-        "averaged over the positions. Read the charts from right to left, as the gradient travels. Figure 3 of Xiong "
-        "et al. 2020, “On Layer Normalization in the Transformer Architecture”, shows the norms for the second "
-        "feed-forward matrix.",
+        "averaged over the positions. Read the charts from right to left, the direction in which the gradient "
+        "travels. Compare figure 3 of Xiong et al. 2020, “On Layer Normalization in the Transformer Architecture”, "
+        "which shows the norms for the second feed-forward matrix.",
         help=explain("norm of a vector", "residual stream"),
     )
 

@@ -43,7 +43,7 @@ def python_code(reading: Reading, resolved: ResolvedEdits, continuation: Continu
 def run_facts(reading: Reading, resolved: ResolvedEdits, continuation: Continuation) -> dict[str, Any]:
     """Return the facts that identify the model run: model, sentence, translations and changes.
 
-    Edits are written as in the URL. Positions and steps are 1-based, except in the Python code.
+    Edits are written as in the URL. Positions and steps are 1-based, except in the exported Python code.
     """
     changed = resolved.interventions
     return {

@@ -102,7 +102,7 @@ def dendrogram(linkage: np.ndarray, heads: int) -> alt.Chart:
         .encode(
             x=alt.X("x:Q", title="head (layer.head)", scale=alt.Scale(domain=[0.5, len(order) + 0.5]), axis=axis),
             x2="x2",
-            y=alt.Y("y:Q", title="distance when joined, nats", axis=alt.Axis(grid=False, **INK)),
+            y=alt.Y("y:Q", title="distance between joined groups, nats", axis=alt.Axis(grid=False, **INK)),
             y2="y2",
         )
         .add_params(names)

@@ -19,14 +19,14 @@ from transformer.config import TransformerConfig
 from transformer.values.trace import Kind, Trace
 
 MAP = "inside_map"
-# Session-state key for the number of the current chart and the cell that was last clicked in it.
+# Session-state key for the current chart's number and the cell last clicked in that chart.
 CLICKED = "_inside_clicked"
 
 
 def show_cell_map(
     trace: Trace, kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """Show one head's attention map, on which a click picks a cell, and a table of all weights.
+    """Show a table of all weights and one head's attention map, on which a click picks a cell.
 
     Args:
         trace: the trace of the model run.

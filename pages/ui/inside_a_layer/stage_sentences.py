@@ -57,7 +57,7 @@ SENTENCES = {
     "still use all earlier results.",
     "hidden": "This step works on each token separately: {F} detectors look at it, and those that find nothing stay "
     "silent.",
-    "feed_forward.written": "What the detectors found is turned back into {D} numbers for each token.",
+    "feed_forward.written": "The results of the detectors are turned back into {D} numbers for each token.",
     "encoder.output": "The encoder's result: {D} numbers for each {source} token, which by now reflect the whole "
     "sentence.",
     "decoder.output": "The decoder's result: {D} numbers at each step, from which the next token can be read.",

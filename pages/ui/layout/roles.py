@@ -79,8 +79,9 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
 
 
 def figure_words() -> DeltaGenerator:
-    """Return the container for words that belong to the main figure and stay visible in lecture mode; at most one per
-    page.
+    """Return the container for text that belongs to the main figure and stays visible in lecture mode.
+
+    A page has at most one such container.
     """
     return st.container(key=WORDS, gap="xsmall")
 

@@ -64,7 +64,7 @@ def pinned_row(lesson_step: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...
 
     Args:
         lesson_step: the step.
-        at: the 0-based layer and head that the map shows. Different heads may have different rows.
+        at: the 0-based layer and head that the map shows; the pinned row can depend on them.
     """
     kind = lesson_step.figure["kind"]
     row = lesson_step.evidence.row(kind, lesson_step.figure["row"], at)

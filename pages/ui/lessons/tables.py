@@ -22,7 +22,7 @@ JOB_WORDS = {
     "same": "on itself",
     "end": "on the end symbol",
     "start": "on the start symbol",
-    "alignment": "on the top token of all heads",
+    "alignment": "on the top token of the heads' mean",
     "certain": "on one token",
     LATER_TOKENS: "on later tokens",
 }
@@ -36,7 +36,7 @@ def table_of(lesson_step: MeasuredStep) -> Table | None:
 
 
 def figure_table(lesson_step: MeasuredStep) -> pd.DataFrame | None:
-    """Return the table that a step's figure shows, formatted for display; None if it is not based on one."""
+    """Return the table behind a step's figure, formatted for display; None if the figure is not based on a table."""
     table = table_of(lesson_step)
     return None if table is None else display_table(table)
 

@@ -65,7 +65,7 @@ class Recording(Generic[ModelRecord]):
 
     def missing(self, what: str) -> str:
         """Return a Markdown line, shown in place of missing measurements, that names the command to run."""
-        return f"{what} not been measured for this model. To measure it, run `{self.command}`."
+        return f"{what} not been measured for this model. For the measurement, run `{self.command}`."
 
 
 def read_record(path: Path, read: Callable[[str], ModelRecord]) -> ModelRecord | None:

@@ -21,7 +21,9 @@ from transformer.model.parameter_counts import concatenation_table
 
 
 def show_addition(reading: Reading) -> None:
-    """Show the vector norms for the user's sentence, and the parameter counts for adding and for concatenating."""
+    """Show the vector norms for the user's sentence, and how many parameters a model has with added or concatenated
+    position vectors.
+    """
     trace = reading.detailed()
     text = embedded_text(trace, reading.weights(), "encoder")
     labels = [token_label(token, trace.source_text) for token in trace.source_tokens]

@@ -28,7 +28,9 @@ LEARNED_TABLE = "source_positions.table"
 
 
 def show_alternatives() -> None:
-    """Show a map of all position pairs for each alternative. Also plot the values by offset, except for rotary ones."""
+    """Show a map of all position pairs for each way to encode positions. Also plot its values by offset, except for
+    rotary encoding.
+    """
     model = translator()
     config, weights = model.config, CachedRuns(model).weights()
     encoding = session.params(PositionsParams)

@@ -20,8 +20,8 @@ from transformer.values.weights import Weights
 MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # Runs that take seconds for a long sentence have a separate queue, so that they do not delay translations.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# The limit in bytes is enough for hundreds of typical sentences, or for five of maximum length with all intermediate
-# values.
+# The limit in bytes is enough for the results of hundreds of typical sentences, or of five sentences of maximum length
+# with all intermediate values.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.released)
 # Each model's weights as arrays. They are dropped together with the model, because on the CPU they share its memory.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()

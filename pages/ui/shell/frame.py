@@ -28,9 +28,10 @@ STYLE = """<style>
 [data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-lecture_vote, .st-key-waiting)) {
     display: contents;
 }
-/* A fixed size: Streamlit would measure the icons on rendering, and keep the larger size of lecture mode afterwards. */
+/* A fixed size: otherwise, Streamlit measures the icons when it renders them, and keeps the larger size of lecture mode
+   after that mode ends. */
 [data-testid=stTooltipIcon] svg { width: 1rem; height: 1rem; }
-/* The area that a finger can hit is 24 x 24 pixels (WCAG 2.5.8). */
+/* The touch target is 24 x 24 pixels (WCAG 2.5.8). */
 [data-testid=stTooltipIcon] button[aria-label=Help] { position: relative; }
 [data-testid=stTooltipIcon] button[aria-label=Help]::after { content: ""; position: absolute; inset: -4px; }
 /* On a phone, button labels and rows of buttons wrap instead of being cut off, and charts shrink to fit. */
@@ -53,7 +54,7 @@ STYLE = """<style>
         position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
     }
 }
-/* Reduce the height of the texts about a sentence. */
+/* Save vertical space around the translation and other short texts. */
 .st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
 @media (max-width: 1100px) {
     .st-key-translation button [data-has-shortcut] > :has(> [data-testid=stIconMaterial]) { display: none; }
@@ -72,7 +73,7 @@ STYLE = """<style>
         background: light-dark(#ffffff, #0f1420);
     }
 }
-/* Elements beside these texts wrap below them before the texts become one word wide. */
+/* Elements beside a translation or an introduction wrap below it before its text becomes one word wide. */
 :is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child,
 .st-key-what_it_is > :last-child { min-width: min(16rem, 100%); }
 .stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }

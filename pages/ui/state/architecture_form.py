@@ -32,7 +32,7 @@ def architecture_form(own_config: TransformerConfig) -> TransformerConfig:
         "encoder_layers": "encoder layers",
         "decoder_layers": "decoder layers",
         "d_ff": "feed-forward width F",
-        "vocabulary": "vocabulary V per side",
+        "vocabulary": "vocabulary size V per side",
     }
     for column, (name, label) in zip(
         st.columns(len(numbers), vertical_alignment="bottom"), numbers.items(), strict=True

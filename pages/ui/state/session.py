@@ -95,7 +95,8 @@ def _without_list(state: State) -> State:
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
     """Return the URL parameters that a page sets once it has been opened with `address`.
 
-    A link with these parameters adds one entry to the browser's history; other links add a second, rewritten one.
+    A link with these parameters adds one entry to the browser's history. Any other link adds two, because the page
+    rewrites its URL.
     """
     return pinned_in_kind(opened_state(address, _state()), page).to_address()
 
@@ -224,7 +225,7 @@ def read_instead(target: str, origin: str = "") -> None:
 
 
 def origin(target: str) -> str:
-    """Return how `target` was decoded, if `read_instead` received it last; otherwise, return an empty string."""
+    """Return how `target` was decoded, or an empty string if the last call of `read_instead` had another target."""
     decoded, words = st.session_state.get(ORIGIN, ("", ""))
     return words if decoded == target else ""
 

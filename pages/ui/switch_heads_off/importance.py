@@ -179,7 +179,7 @@ def describe_translation(effect: Effect) -> str:
     if effect.first_difference is None:
         return ", yet the model still writes the same translation."
     translation = effect.free.target_text
-    # Do not add a full stop after a translation that already ends with one.
+    # Do not add a full stop after a translation that already ends with punctuation.
     end = "" if translation.rstrip().endswith((".", "!", "?", "…")) else "."
     return (
         f", and the model writes “{marked_words(effect.before.target_text, translation)[1] or EMPTY_TRANSLATION}”{end}"

@@ -20,11 +20,12 @@ KEY = "head_switches"
 # Descriptions, for exported files, of how each mode changes a head's output.
 BASELINES: dict[Mode, str] = {
     "zero": "a head's output is multiplied by the gate, so a gate of 0 removes the output",
-    "mean": "the difference between a head's output and its mean over 200 sentences is multiplied by the gate, so 0 "
-    "leaves the mean",
-    "uniform": "a head's weights are mixed with equal weights for all visible tokens, so 0 makes the weights equal",
+    "mean": "the difference between a head's output and its mean over 200 sentences is multiplied by the gate. So a "
+    "gate of 0 leaves the mean",
+    "uniform": "a head's weights are mixed with uniform weights over all visible tokens, so a gate of 0 makes them "
+    "uniform",
     "resample": "the difference between a head's output and its output at a random position of another sentence is "
-    "multiplied by the gate. So 0 leaves the other sentence's output. Each draw uses one of 200 sentences",
+    "multiplied by the gate. So a gate of 0 leaves the other sentence's output. Each draw uses one of 200 sentences",
 }
 
 draw_switches = component("head_switches/head_switches")

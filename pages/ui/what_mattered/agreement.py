@@ -134,8 +134,8 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, score
             parts.append(f"**What you may conclude:** {question.explained} does not depend on any {size} alone.")
     parts.append(
         "**What you may not conclude:** that a bright cell in an attention map caused the model's choice, or that a "
-        "method is right because another agrees with it. The methods answer different questions. Erasure answers only "
-        "one of them, so it is not the truth either."
+        "method is right because another agrees with it. The methods answer different questions. Erasure, too, answers "
+        "only one of them, so it does not settle which method is right."
     )
     return "\n\n".join(parts)
 

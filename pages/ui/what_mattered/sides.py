@@ -81,7 +81,7 @@ def show_sides(reading: Reading) -> None:
 
 
 def share_table(trace: Trace, attributions: Sequence[Attribution]) -> pd.DataFrame:
-    """Return a table of source shares, from 0 to 1, with one row per step and method."""
+    """Return the share of each prediction that comes from the source, 0 to 1, with one row per step and method."""
     tokens = [token_label(token, trace.target_text) for token in trace.predicted_tokens]
     return pd.concat(
         [
