@@ -120,7 +120,7 @@ POSITIONS = 64
 
 @pytest.fixture(scope="session")
 def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder "tiny" of a language model, with perturbed weights so that attention and predictions are not uniform."""
+    """Save a language model and return its folder; perturbed weights make attention and predictions non-uniform."""
     torch.manual_seed(4)
     tokenizer = Tokenizer.load(MODEL / VOCABULARY)
     config = decoder_only(vocabulary=tokenizer.size, d_model=32, heads=4, layers=3, d_ff=64, max_positions=POSITIONS)

@@ -138,7 +138,7 @@ def test_page_states_a_colour_scale_other_than_the_default(browse, small_transla
 
 
 def coloured(component: Component, colour: str) -> int:
-    """Return how many pixels of the large figure have the given colour, at any opacity."""
+    """Return how many pixels of the large figure have nearly the given colour and are not almost transparent."""
     pixels = component.pixels(component.large).astype(int)
     wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     near = np.abs(pixels[..., :3] - wanted).max(axis=-1) < 40

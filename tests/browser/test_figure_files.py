@@ -17,7 +17,7 @@ SENTENCE = "The animal didn't cross the street."
 LIGHT_TEXT, WHITE, DARK_BACKGROUND = "#0f172a", "#ffffff", "#0f1420"
 # Layout widths in pixels, without the extra room for labels that extend beyond a chart.
 LAYOUT = {ONE: range(354, 370), TWO: range(736, 752)}
-# Text that could be read as markup, a formula or an HTML entity; the PDF fonts lack the last two characters.
+# Text that could be read as markup, a formula or an HTML entity. The PDF fonts lack its last two characters.
 UNTRUSTED = '<b>x</b> &amp; "><script>alert(1)</script> =1+2 日本'
 
 
@@ -25,7 +25,7 @@ def pixels(png: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
 
 
-# Marked thorough, because test_attention_exports.py compares exported maps with the weights in every test run.
+# Thorough runs are enough, because test_attention_exports.py compares exported maps with the weights in every run.
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("place", "title", "street"),

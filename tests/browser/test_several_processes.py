@@ -44,7 +44,7 @@ def test_browser_keeps_its_worker_process_until_the_process_exits(browser, serve
                 someone.head(4, 1)
             first.see("Die Katze schläft.")
             second.see("Der Hund liest.")
-            # Both downloads need the user's own worker: its session sends the PDF fonts, and it holds the table files.
+            # The PDF and CSV downloads need the user's own worker, which sends the PDF fonts and stores the CSV files.
             figure = first.page.locator(".st-key-main_figure")
             check_pdf(save(figure, "PDF", width="one column (77 mm)"), 77, "Katze")
             for someone in (first, second):

@@ -1,7 +1,7 @@
-"""Tests the notebook widget's module, loaded from a blob: or data: URL in a page that forbids everything else.
+"""Tests the notebook widget's module under a content security policy that lets it load only from blob: and data: URLs.
 
-VS Code and Colab render widgets in frames with such a content security policy. The module must not use relative
-imports, evaluate strings as code, or fetch anything.
+VS Code and Colab render widgets in frames with such a policy. The module must not use relative imports,
+evaluate strings as code, or fetch anything.
 """
 
 import base64

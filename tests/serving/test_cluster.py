@@ -1,4 +1,4 @@
-"""Tests of a Ray cluster on this machine, started as in docs/deployment.md, for clients with and without its token."""
+"""Starts a Ray cluster on this machine as in docs/deployment.md, and tests clients with and without its token."""
 
 import os
 import shutil

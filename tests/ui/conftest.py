@@ -67,8 +67,8 @@ def no_polling() -> Iterator[None]:
 def narrow(shipped: Translator) -> Translator:
     """Return a model with the shipped model's layers, heads and vocabulary, but a smaller width.
 
-    Pages show as much as with the shipped model, but need a tenth of the computation. The weights are perturbed, so
-    that attention is not uniform.
+    Pages show as many maps, heads and words as with the shipped model, but need a tenth of the computation. The
+    weights are perturbed, so that attention is not uniform.
     """
     torch.manual_seed(5)
     model = build(replace(shipped.config, d_model=96, d_ff=48)).eval().requires_grad_(False)

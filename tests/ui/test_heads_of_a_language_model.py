@@ -1,4 +1,4 @@
-"""Tests of "Compare heads" and "Inside a layer" with a random language model, without a browser."""
+"""Tests "Compare heads" and "Inside a layer" without a browser, with a language model that has random weights."""
 
 import re
 from pathlib import Path

@@ -173,7 +173,7 @@ def test_slide_title_is_shown_above_the_slide_and_stored_in_the_url():
     assert received(test)["heading"] == "", "outside of the lecture mode"
     other = act(opened("pages/about.py", text=DREAM, slides=parameter(test, "slides")), "start")
     assert received(other)["heading"] == title
-    # Although the URL contains the slide's number, it opens another page, so the slide's title is not shown.
+    # The URL contains the slide's number but opens another page, so the slide's title is not shown.
     elsewhere = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"), slide="1", lecture="true")
     assert received(elsewhere)["heading"] == ""
     for text in ("<b>bold</b>", "", 7, None):

@@ -94,7 +94,7 @@ def test_model_menu_is_next_to_the_device_menu_and_sets_the_url():
     "page",
     [
         page.script if page.name == "compare_heads" else pytest.param(page.script, marks=pytest.mark.thorough)
-        # A lesson chooses its own model.
+        # Leave out the lessons page, because a lesson chooses its own model.
         for page in PAGES.values()
         if page.needs == "translator" and page.name != "lessons"
     ],

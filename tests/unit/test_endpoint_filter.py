@@ -212,7 +212,7 @@ def test_server_answers_only_messages_that_a_page_needs(tmp_path):
 
 @pytest.mark.thorough
 def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
-    """Each of the binary messages used to make the server log a traceback, and each text message fifty lines."""
+    """The server used to log a traceback for each binary message, and fifty lines for each text message."""
     with (tmp_path / "log").open("w+") as log:
         with serving("-m", "streamlit", "run", "app.py", log=log) as port:
             for nonsense in "text", "", b"\xff", BackMsg(rerun_script=ClientState()).SerializeToString()[:-1] + b"\xff":

@@ -333,7 +333,7 @@ def test_threads_with_different_interventions_are_independent(small_translator):
 
 @pytest.mark.parametrize("head", HEADS)
 def test_switching_a_head_off_matches_zeroing_its_part_of_the_output_projection(translator, head):
-    """A head is not one block of the sublayer's output, because the output projection mixes all heads."""
+    """A head's contribution is not a block of the sublayer's output, because the output projection mixes all heads."""
     changed = build(translator.config).eval().requires_grad_(False)
     changed.load_state_dict(translator._model.state_dict())
     kind, layer, number = head

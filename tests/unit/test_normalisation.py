@@ -58,6 +58,6 @@ def test_each_normalised_character_has_a_span_in_the_typed_text():
     ids=ascii,
 )
 def test_normalised_text_normalises_to_itself(typed):
-    """If normalised text changed again, the text that a list of tokens spells could be split into different tokens."""
+    """If normalising changed normalised text again, the text of some tokens could be split into different tokens."""
     assert normalise(normalise(typed)) == normalise(typed)
     assert unicodedata.is_normalized("NFKC", normalise(typed))

@@ -137,7 +137,7 @@ def faults_of_script_strings(source: str) -> Iterator[str]:
 
 
 def faults_of_texts(source: str) -> Iterator[str]:
-    """Yield the style faults in the strings of a TOML file, except example sentences."""
+    """Yield the style faults in the strings of a TOML file, except in example sentences."""
     values = [tomllib.loads(source)]
     for value in values:
         if isinstance(value, dict):

@@ -93,12 +93,12 @@ def head_importance(
     seed: int = 0,
     draws: int = DEFAULT_DRAWS,
 ) -> MeasuredImportance:
-    """Measure the effect of switching off each head alone, in batches, and compute the gradient estimate.
+    """Measure, in batches, the effect of switching off each head on its own, and estimate this effect from gradients.
 
     Args:
         translator: the model.
         text: sentence in the source language.
-        target: translation of the sentence, as text or token ids; None uses the unchanged model's own.
+        target: translation of the sentence, as text or token ids; None for the unchanged model's translation.
         mode: how a head's output is replaced.
         seed, draws: seed and number of draws in "resample" mode. Within a draw, one sentence supplies the replacements
             for all heads.

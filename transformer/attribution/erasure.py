@@ -24,11 +24,11 @@ BATCH_TOKENS = 2048
 
 
 def erasure(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Measure how much each target's log-probability falls when a token group is erased, in nats.
+    """Measure by how many nats each target's log-probability falls when a token group is erased.
 
-    The decoder still reads the same prefix (teacher forcing). A decoding step always sees its own input token. A
-    group that begins with the input of the target's last step therefore cannot be erased for this target, and its score
-    is NaN. Later groups are not read and score 0.
+    The decoder still reads the same prefix (teacher forcing). A decoding step always sees its own input token. So a
+    group that begins with a target's last input token cannot be erased for that target, and its score is NaN. Later
+    groups are not read and score 0.
     """
     variants = [AS_TRAINED]
     source_groups, prefix_groups = run.source_groups, run.prefix_groups

@@ -184,9 +184,7 @@ def prune(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
 def _backward(
     run: FrozenRun, directions: np.ndarray
 ) -> tuple[dict[SubLayerId | Stack, np.ndarray], dict[SubLayerId, np.ndarray]]:
-    """Return the logit's gradients with respect to the outputs of sub-layers and embeddings, [T, D], and the inputs of
-    heads, [R, T, D].
-    """
+    """Return the logit's gradients: [T, D] for outputs of sub-layers and embeddings, [R, T, D] for inputs of heads."""
     at: dict[Stack, np.ndarray] = {stack: np.zeros_like(last) for stack, last in run.last.items()}
     at["decoder"] = run.output["decoder"].adjoint(directions)
     gradients: dict[SubLayerId | Stack, np.ndarray] = {}

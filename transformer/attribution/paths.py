@@ -21,7 +21,7 @@ BATCH_PATHS = 8
 
 
 def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.ndarray:
-    """Measure how much the target's logit falls when each edge is cut, [P]; negative if the logit rises.
+    """Return the fall of the target's logit when each edge alone is cut, [P]; negative where the logit rises.
 
     Args:
         run: frozen run of the trace.

@@ -88,7 +88,7 @@ def _stream_parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarr
 
 
 def _largest_groups(sizes: np.ndarray, count: int) -> list[np.ndarray]:
-    """Group indices: one group for each of the `count` largest sizes, in index order, then one group for all others."""
+    """Return groups of indices: one for each of the `count` largest sizes, in index order, then one for all others."""
     order = np.argsort(-sizes, kind="stable")
     alone = [np.array([each]) for each in sorted(order[:count])]
     return alone + ([order[count:]] if len(order) > count else [])

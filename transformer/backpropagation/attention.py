@@ -32,7 +32,7 @@ class AttentionSaved(NamedTuple):
 
 
 class AttentionGradients(NamedTuple):
-    """Gradients of the inputs: dQ [..., T, K], dK and dV [..., S, K]."""
+    """Gradients of the inputs: dQ [..., T, d_k], dK and dV [..., S, d_k]."""
 
     query: np.ndarray
     key: np.ndarray
@@ -47,17 +47,17 @@ def scaled_dot_product_attention(
     notes: Notes,
     biases: np.ndarray | None = None,
 ) -> tuple[np.ndarray, AttentionSaved]:
-    """Return O = A V with A = softmax(s) and s = Q K^T / sqrt(K) + biases, if given (Vaswani et al. 2017, equation 1).
+    """Return O = A V with A = softmax(s), s = Q K^T / sqrt(d_k) + biases, if given (Vaswani et al. 2017, equation 1).
 
     Args:
-        query: queries Q, [..., T, K].
-        key, value: keys K and values V, [..., S, K].
+        query: queries Q, [..., T, d_k].
+        key, value: keys K and values V, [..., S, d_k].
         allowed: bool, broadcastable to [..., T, S], True where the query may attend to the key; None allows everything.
         notes: receives scores and weights, [..., T, S].
         biases: constants added to s, broadcastable to [..., T, S]. They get no gradient.
 
     Returns:
-        Output O, [..., T, K], and the values that the backward pass needs.
+        Output O, [..., T, d_k], and the values that the backward pass needs.
     """
     scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])
     scores = notes.note("scores", scores if biases is None else scores + biases)
@@ -66,14 +66,14 @@ def scaled_dot_product_attention(
 
 
 def scaled_dot_product_attention_backward(grad: np.ndarray, saved: AttentionSaved, notes: Notes) -> AttentionGradients:
-    """Return dV = A^T dO, dQ = ds K / sqrt(K) and dK = ds^T Q / sqrt(K).
+    """Return dV = A^T dO, dQ = ds K / sqrt(d_k) and dK = ds^T Q / sqrt(d_k) for head width d_k.
 
     Two intermediate gradients are needed: dA = dO V^T and ds = softmax_backward(dA, A). Attention is two matrix
     products with a softmax in between, and each product has two gradients. Dao et al. 2022, "FlashAttention", appendix
     B.2, derive the same formulas.
 
     Args:
-        grad: gradient of the output, dO [..., T, K].
+        grad: gradient of the output, dO [..., T, d_k].
         saved: values from the forward pass.
         notes: receives dA and ds, [..., T, S].
     """

@@ -62,5 +62,5 @@ def hub_models() -> dict[str, HubModel]:
 
 
 def model_for(source: str) -> HubModel:
-    """Return the model that translates a language into English; the multilingual one if there is no dedicated one."""
+    """Return the dedicated model that translates a language into English, or the multilingual model if none exists."""
     return hub_models().get(f"{source}-en") or HubModel(MULTILINGUAL, "en")

@@ -80,7 +80,7 @@ def train_and_report(config: TaskConfig, watch: str | None) -> TaskRun:
         last = trainer.snapshots[-1]
         print(
             f"step {trainer.step:,} of {config.steps:,}, {trainer.seconds:.1f} s: loss {trainer.losses[-1]:.4f}, "
-            f"held out {last.held_out_loss:.4f}, exact match {last.exact_match:.1%} (step {last.step:,})",
+            f"held-out loss {last.held_out_loss:.4f}, exact match {last.exact_match:.1%} (step {last.step:,})",
             flush=True,
         )
     return trainer.run()

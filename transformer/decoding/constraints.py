@@ -172,9 +172,9 @@ class AppliedConstraints:
             self._begun = any(self._states)
 
     def _may_break(self, tokens: Iterable[int], step: int) -> bool:
-        """Return whether a row that takes one of `tokens` might leave a character incomplete.
+        """Return whether a row might be left with an incomplete character after one of `tokens`.
 
-        In a forced prefix, the answer is always False. After False, `_exclude_broken_characters_` need not be called.
+        The answer is always False within a forced prefix. If it is False, `_exclude_broken_characters_` is not needed.
         """
         return (
             bool(self._spelling)

@@ -169,7 +169,7 @@ def _take(tensors: dict[str, Tensor], name: str) -> Tensor:
 
 
 def _layer(tensors: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor]:
-    """Remove a layer's weights from `tensors`; return them by this project's names."""
+    """Remove a layer's weights from `tensors` and return them under this project's names."""
     their_prefix, own_prefix = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
 
     def taken(name: str) -> Tensor:

@@ -185,5 +185,5 @@ def _reader(
 
 
 def _read(reader: Reader, tokens: Sequence[int]) -> Trace:
-    """Trace a text given by token ids, without the start symbol."""
+    """Trace the text that consists of the given token ids, which do not include the start symbol."""
     return reader.read(reader.vocabulary.decode(tokens), reader.vocabulary.tokens(tokens))[0]

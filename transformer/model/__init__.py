@@ -3,7 +3,7 @@
 Read the modules in this order:
 
 1. `attention`: scaled dot-product and multi-head attention (sections 3.2.1 and 3.2.2), with `masks` (3.2.3);
-2. `layers`: the feed-forward network (3.3), residual connections and layer norm (3.1), encoder and decoder layers;
+2. `layers`: the feed-forward network (3.3), residual connections, layer norm (3.1), and encoder and decoder layers;
 3. `positions` and `encodings`: positional encodings (3.5);
 4. `transformer`: embeddings (3.4), the two stacks (figure 1), and the logits.
 

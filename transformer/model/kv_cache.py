@@ -200,7 +200,7 @@ class DecoderCache:
         )
 
     def select_past(self, indices: Tensor) -> DecoderCache:
-        """Return a cache with the texts at these indices [B] of `past`, and everything else unchanged.
+        """Return a copy of the cache in which `past` consists of its texts at these indices [B], in that order.
 
         A text must have the same source as the text that it replaces.
         """

@@ -1,4 +1,4 @@
-"""The layers of encoder and decoder: sub-layers, each with its residual connection and layer norm.
+"""Encoder and decoder layers, and their sub-layers, each with a residual connection and layer norm.
 
 Section numbers refer to "Attention Is All You Need".
 """
@@ -53,7 +53,7 @@ class LayerContext(NamedTuple):
 
 
 class FeedForward(nn.Module):
-    """Feed-forward network: linear map, activation, linear map; the same at every position (section 3.3)."""
+    """Feed-forward network (section 3.3): the same linear map, activation and second linear map at every position."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

@@ -57,7 +57,7 @@ class WeightsEdit:
 
 @dataclass(frozen=True)
 class OutputsEdit:
-    """Changes to the heads' outputs of one attention layer.
+    """Changes to the outputs of the heads in one attention layer.
 
     The changes act on each head before the heads are joined, because the output projection mixes the heads.
 

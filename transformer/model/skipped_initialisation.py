@@ -23,7 +23,7 @@ class SkippedInitialisation(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Call a torch function, except that functions of `torch.nn.init` return their tensor unchanged."""
+        """Call a torch function. If it belongs to `torch.nn.init`, return its tensor unchanged instead."""
         kwargs = kwargs or {}
         if getattr(func, "__module__", None) == torch.nn.init.__name__:
             tensor: Tensor = kwargs["tensor"] if "tensor" in kwargs else args[0]

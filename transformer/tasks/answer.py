@@ -62,7 +62,7 @@ def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
 
 @torch.inference_mode()
 def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> TaskAnswer:
-    """Return a snapshot's answer to an item typed by the user, decoded greedily.
+    """Return a snapshot's greedily decoded answer to an item typed by the user.
 
     Raises:
         TaskError: the text is not an item of the task.

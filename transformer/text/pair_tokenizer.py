@@ -201,7 +201,7 @@ class _Side:
         return tokens
 
     def _id(self, spelling: str) -> int:
-        """Return a token's id by its text; text that spells a special token becomes the unknown token."""
+        """Look up a token's id by its text. Text that spells a special token becomes the unknown token."""
         number = self._ids.get(spelling, self._symbols.unknown)
         return self._symbols.unknown if self.role(number) else number
 

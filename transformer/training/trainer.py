@@ -47,7 +47,7 @@ class Trainer:
             the weights are transferred to the run's vocabulary.
 
     Raises:
-        ValueError: there are more micro-batches than batches, or they cannot be divided evenly among the processes; the
+        ValueError: the micro-batches outnumber the batches or cannot be divided evenly among the processes; the
             processes differ in config, vocabulary or data; or the model to start with has a different shape. Also
             raised if the run to resume had another config, vocabulary or data, or has already taken more steps.
     """

@@ -36,7 +36,7 @@ class Coverage:
 
 
 def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
-    """Count the words in the texts that a vocabulary encodes as a single token.
+    """Count how many words in the texts a vocabulary encodes as a single token.
 
     Raises:
         ValueError: the texts contain no words.

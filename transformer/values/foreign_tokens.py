@@ -14,7 +14,7 @@ Offsets = Sequence[Sequence[int] | None]
 def _spelling() -> dict[int, str]:
     """Return the character that byte-level BPE vocabularies use for each byte.
 
-    Bytes that are printable in Latin-1 keep their Latin-1 character. Every other byte has a character from U+0100 on,
+    Bytes that are printable in Latin-1 keep their Latin-1 character. All other bytes have characters from U+0100 on,
     so that tokens contain no white space.
     """
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]

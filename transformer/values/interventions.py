@@ -206,25 +206,27 @@ class Interventions:
         assert sides is not None, "patches require another sentence"
         where = f"The patch {patch_name(place, other)}"
         if layer >= config.layers_of(kind_of(site)) + is_residual(site) or head >= config.heads:
-            raise InterventionError(f"{where} does not fit: the model has no such layer or head.")
+            raise InterventionError(f"{where} cannot be applied: the model has no such layer or head.")
         for ids, size in zip(sides, (config.source_vocabulary, config.target_vocabulary), strict=True):
             fits = len(ids) <= config.max_positions and all(0 <= number < size for number in ids)
             # A language model has no source tokens, and its source vocabulary has size 0.
             if not fits or bool(ids) != bool(size):
                 raise InterventionError(
-                    f"{where}: the other sentence is empty or too long, or has token ids outside the vocabulary: pass "
-                    "the ids of this model's tokenizer."
+                    f"{where}: the sentence to copy from is empty, has over {config.max_positions} tokens or has token "
+                    f"ids outside the vocabulary: pass 1 to {config.max_positions} ids of this model's tokenizer."
                 )
         side = stack_of(site)
         if side == "encoder" and position >= source_length:
-            raise InterventionError(f"{where} does not fit: the run has only {source_length} encoder positions.")
+            raise InterventionError(f"{where} cannot be applied: the run has only {source_length} encoder positions.")
         if other >= (length := len(sides[side == "decoder"])):
-            raise InterventionError(f"{where} does not fit: the other sentence has only {length} {side} positions.")
+            raise InterventionError(
+                f"{where} cannot be applied: the sentence to copy from has only {length} {side} positions."
+            )
         if site.endswith("weights") and (
             position != other if site == "decoder.weights" else source_length != len(sides[0])
         ):
             raise InterventionError(
-                f"{where} does not fit: an attention row can be replaced only by a row of the same length; choose "
+                f"{where} cannot be applied: an attention row can be replaced only by a row of the same length. Choose "
                 "another position or sentence."
             )
 

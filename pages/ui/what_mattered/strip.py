@@ -158,7 +158,7 @@ def strip_chart(
 
 
 def sum_table(attributions: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
-    """Return a table with the sum of each method's scores on each side, the remainders, and the expected total.
+    """Return a table with a row per method: sums of source and prefix scores, remainders, expected total and error.
 
     Cells are NaN where a method does not define the value.
     """

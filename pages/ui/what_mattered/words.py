@@ -65,7 +65,7 @@ def show_slow_choice(reading: Reading) -> None:
 
 
 def show_words(reading: Reading) -> None:
-    """Show a chart of the scores with a description, each row's sum, and the logit's terms by frozen gradients."""
+    """Show a chart of the scores with a description, a table of their sums, and a chart of the logit's terms."""
     question = pick_question(reading)
     show_slow_choice(reading)
     experiment, answers = attributions(reading, question)
@@ -100,11 +100,12 @@ def show_words(reading: Reading) -> None:
         st.markdown("**What each row adds up to**")
         show_table(compact_sums(sum_table(answers, languages), languages), "mattered_sums", digits=2)
         st.caption(
-            "Attention weights and vector norms give shares that add up to 1 on each side separately. Frozen gradients "
-            "add up to the logit only together with the rest: positions and biases, which belong to no word. "
-            "Integrated gradients add up to the increase in the log-probability over embeddings of 0. A small error "
-            "remains, because the integral is approximated in a limited number of steps. Erasure scores need not add "
-            "up to anything: if two words mean the same, either can be hidden without harm.",
+            "Attention weights add up to 1 over the source words, and again over the words written so far; so do "
+            "vector norms. Frozen gradients add up to the logit only together with the rest: positions and biases, "
+            "which belong to no word. Integrated gradients add up to the increase in the log-probability over "
+            "embeddings of 0. A small error remains, because the integral is approximated in a limited number of "
+            "steps. Erasure scores need not add up to anything: if two words mean the same, either can be hidden "
+            "without harm.",
             help=explain("logit", "log-probability", "nats"),
         )
     with parts:

@@ -128,7 +128,9 @@ def _of_arrays(content: bytes) -> Trace:
         sizes = {each.filename.removesuffix(".npy"): each.file_size for each in archive.infolist()}
     wanted = ["words", *(kind for kind in KINDS if kind in sizes)]
     if sum(sizes[name] for name in wanted) > MAX_BYTES:
-        raise AttentionError(f"its arrays take up more than {MAX_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
+        raise AttentionError(
+            f"the file's arrays take up more than {MAX_BYTES / 2**20:.0f} MB: keep fewer layers or tokens."
+        )
     with np.load(io.BytesIO(content), allow_pickle=False) as saved:
         arrays = {name: saved[name] for name in wanted}
     words = json.loads(arrays.pop("words").tobytes())

@@ -259,7 +259,7 @@ def test_invalid_patch_name_raises_an_error(name):
         ({("encoder.residual", 3, 0, 0): 0}, "no such layer or head"),
         ({("cross.outputs", 0, 3, 0): 0}, "no such layer or head"),
         ({("encoder.outputs", 0, 0, 99): 0}, r"the run has only \d+ encoder positions"),
-        ({("decoder.outputs", 0, 0, 0): 99}, r"the other sentence has only \d+ decoder positions"),
+        ({("decoder.outputs", 0, 0, 0): 99}, r"the sentence to copy from has only \d+ decoder positions"),
         ({("decoder.weights", 0, 0, 1): 2}, "only by a row of the same length"),
     ],
 )

@@ -155,7 +155,7 @@ def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, 
     # A random model might predict padding or the start symbol, which a trained model never does.
     never = {pad, *(() if start == end else (start,))}
     if name == "bart":
-        # Our search never writes an incomplete character, so suppress tokens that may be parts of one.
+        # Our search never writes an incomplete character, so suppress tokens that may split a multi-byte character.
         never |= {number for text, number in ids.items() if not text.replace("Ġ", "").isascii()}
     model.generation_config = transformers.GenerationConfig(
         **{

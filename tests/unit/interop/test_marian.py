@@ -85,9 +85,9 @@ def assert_same(ours, theirs, what):
 
 @torch.inference_mode()
 def check_parity(peer, folder):
-    """Check that both models compute the same attention and logits for a padded batch.
+    """Check that the peer and the imported model compute the same attention and logits for a padded batch.
 
-    The imported model must also compute the same logits when it decodes token by token.
+    The imported model must also compute these logits when it decodes token by token.
     """
     model, theirs = load_checkpoint(folder).model, peer.model
     config = theirs.config

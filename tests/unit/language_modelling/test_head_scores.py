@@ -47,7 +47,7 @@ def test_uniform_attention_gets_the_scores_expected_by_chance():
 
 
 def test_head_that_attends_one_position_back_is_a_previous_token_head():
-    """Position p has unit vector p as its embedding and key. Each query is a multiple of the key before it."""
+    """Position p has unit vector p as its embedding and key. Its query is a multiple of the key at position p - 1."""
     model = small(positions="learned", norm="post")
     attention = model.decoder_layers[0].self_attention
     with torch.no_grad():

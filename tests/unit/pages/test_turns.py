@@ -316,7 +316,7 @@ def test_pages_are_rendered_while_the_model_computes_for_one_user():
 
 @pytest.mark.parametrize("error", [KeyError, Left])
 def test_page_regains_its_turn_after_an_error_unless_the_error_ends_the_page(users, error):
-    """The page may catch the error, or end with it."""
+    """The page waits for its turn again if it can catch the error, but not if the error ends it."""
     with pytest.raises(error), users.turns:
         with pytest.raises(error), users.turns.released():
             assert not users.waiting()

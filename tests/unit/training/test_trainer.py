@@ -303,7 +303,7 @@ def test_finished_run_saves_the_model_the_learning_curve_and_the_state(run):
 
 
 def test_learning_curve_and_weights_after_the_resumed_step_are_deleted(run):
-    """If they were kept, steps would be logged twice, and an average would include weights of another training run."""
+    """If both were kept, steps would be logged twice, and an average would include weights of another training run."""
     trainer(run, steps=25, micro_batches=1).train()
     checkpoint = (run / STATE).read_bytes()
     trainer(run, steps=35, micro_batches=1).train()

@@ -10,8 +10,8 @@ from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
 from transformer.values.tokens import Token
 
-# A row is an outlier if the expected weight of its strongest column is at least this much below the row's largest
-# expected weight.
+# Let c be the column with a row's largest actual weight. The row is an outlier if the expected weight in c is at least
+# this much below the row's largest expected weight.
 OUTLIER_SHARE = 0.1
 
 

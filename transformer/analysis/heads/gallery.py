@@ -168,13 +168,14 @@ def _choose_head(
 ) -> Exhibit:
     """Return the head that represents a task, with example sentences.
 
-    Among the heads that pass the thresholds, choose the one with the most attention on the task's links beyond what
-    general tasks predict. If no head passes, choose the head with the most attention on these links.
+    General tasks predict part of each head's attention to the task's links. Among the heads that pass the thresholds,
+    choose the one whose attention to these links exceeds the prediction most. If no head passes, choose the head with
+    the most attention to these links.
 
     Args:
         task: task to find a head for.
         measurements: measurements of the task, one per sentence.
-        rules: general tasks, each with the share of every head's attention that is on its links, [L, H].
+        rules: for each general task, the fraction of every head's attention that goes to that task's links, [L, H].
     """
     rows = sum(len(each.links) for each in measurements)
     means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)

@@ -22,14 +22,14 @@ class Pattern:
 
     Attributes:
         previous, same, following: mean attention from a row to the previous position, its own position and the next
-            position; 0 except in self-attention. Rows without that position are left out of the mean.
-        special: mean share of attention on start and end symbols.
-        column: non-special position with the largest mean share over all rows; None if every position is special.
-        column_share: mean share of attention on `column`.
+            position; 0 except in self-attention. Each mean leaves out rows for which the position does not exist.
+        special: mean fraction of attention on start and end symbols.
+        column: non-special position with the largest mean attention over all rows; None if every position is special.
+        column_share: mean fraction of attention on `column`.
         peak: mean of each row's largest weight on a non-special position. Rows that may attend only to start and end
             symbols are left out; 0 if no row is left.
-        rest: mean share of attention on start and end symbols, over the rows that `peak` averages.
-        moves: whether the largest weights that `peak` averages are in more than one column.
+        rest: mean fraction of attention on start and end symbols, over the rows that count for `peak`.
+        moves: whether the largest weights that count for `peak` are in more than one column.
         entropy: mean entropy of the rows, in nats (Shannon 1948).
         limit: mean entropy that the rows would have if attention were uniform, in nats.
         strongest: cell with the largest weight on a non-special position. In self-attention, both positions must be

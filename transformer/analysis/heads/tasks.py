@@ -56,7 +56,8 @@ class HeadTask:
             occur in the sentence.
         source, target: languages to which the task applies; empty for any language.
         general: whether the task applies to every row of a map. For any other task, the gallery shows a head only
-            if its mean attention on the task's cells exceeds, by a margin, what general tasks predict.
+            if its mean attention on the task's cells is larger, by a margin, than the attention that general tasks
+            predict there.
     """
 
     name: str

@@ -49,7 +49,7 @@ class Identifiability:
     def null_dimensions(self) -> np.ndarray:
         """Dimension of each row's left null space, [R].
 
-        At least visible - d_v; more if, for example, value vectors repeat.
+        It is at least `visible` - d_v, and larger if, for example, value vectors repeat.
         """
         return self.visible - self.rank
 

@@ -31,7 +31,7 @@ def row_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 
 @claim("word", "weight", "second", "second_weight", "third", "even", "times", "count", "row_word", "layer", "head")
 def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
-    """The largest weight in a row is more than twice as large as if attention were spread evenly."""
+    """The largest weight in a row is more than twice the weight that evenly spread attention would give."""
     at = evidence.head(kind, head)
     view = evidence.view(kind)
     row_at = evidence.row(kind, row, at)

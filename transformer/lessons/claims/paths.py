@@ -15,7 +15,7 @@ from transformer.lessons.evidence import Evidence
 from transformer.running.runs.graph import GraphRun, PathEffectsRun
 from transformer.running.runs.trace import TraceRun
 
-# Number of paths to cut, starting with the largest.
+# Only this many paths are cut: the largest ones.
 CUT_COUNT = 8
 # A measured effect is a surprise if it differs from the predicted effect by more than this fraction of the prediction.
 MIN_SURPRISE = 0.5
@@ -104,11 +104,11 @@ def difference_is_better_predicted(evidence: Evidence, step: int) -> Finding:
 
 
 def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:
-    """Measure how well an attribution graph ranks the effects of cutting paths to the token that a step writes.
+    """Measure how well an attribution graph ranks the paths to a step's token by the effect of cutting each path.
 
     Returns:
-        The names of the token and of the runner-up, and two rank correlations between predicted and measured effects:
-        on the token's lead over the runner-up, and on the token's logit alone.
+        The names of the token and of the runner-up (the most likely other token), and two rank correlations between
+        predicted and measured effects: for the token's lead over the runner-up, and for the token's logit alone.
     """
     target, token, other = _against(evidence, step)
     correlations = []

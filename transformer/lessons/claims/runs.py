@@ -19,7 +19,7 @@ PARTS: Mapping[str, Interventions] = {"positions": NO_POSITIONS, "mask": NO_MASK
 
 @claim("first", "second", "first_without", "second_without")
 def order_lost(evidence: Evidence, other: str) -> Finding:
-    """Two orders of the same words get different translations, but the same one if positional encodings are off."""
+    """Two orders of the same words get different translations, but identical ones if positional encodings are off."""
     sentences = (evidence.sentence, other)
     first, second = (evidence.runs.get(TraceRun(text)).target_text for text in sentences)
     without = [evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in sentences]

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# Number of values that 16 bits can have. Rates are rounded to a multiple of 1 / LEVELS, which is less than 0.00002.
+# Number of values that 16 bits can represent. Rates are rounded to multiples of 1 / LEVELS (less than 0.00002).
 LEVELS = 1 << 16
 
 
