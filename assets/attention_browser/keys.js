@@ -7,7 +7,7 @@ import { headKeys, isShortcut } from "../shared/keys.js";
 
 export const ATTENTION_KEYS = [
   ["arrows in the grid", "another head or layer"],
-  ["arrows in the large figure", "another cell, or a label, which shows the word's links in all heads"],
+  ["arrows in the large figure", "another cell or label; a label shows its word's links in all heads"],
   ["Enter", "pin or unpin the cell, or open the head"],
   ["Shift+click, Shift+Enter", "pin one more token, to sum the weights"],
   ["[ and ]", "the layer below or above, same head"],

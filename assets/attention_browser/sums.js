@@ -4,9 +4,9 @@
 /** @import { Arranged, Label, Pinned } from "./arrangement.js" */
 
 /**
- * Returns sums over the pinned rows and columns. `rows` contains, for every column, the sum over the pinned rows, or is
- * null without pinned rows. `columns` contains, for every row, the sum over the pinned columns, or is null without
- * pinned columns. `all` is the sum of the cells where pinned rows and columns meet.
+ * Returns sums over the pinned rows and columns. `rows` contains the sum over the pinned rows for every column; it is
+ * null if no row is pinned. `columns` contains the sum over the pinned columns for every row; it is null if no column
+ * is pinned. `all` is the sum of the cells where pinned rows and columns meet.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */

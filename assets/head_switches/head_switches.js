@@ -21,7 +21,7 @@ const BETWEEN_HEADS = "-";
 class HeadSwitches extends Component {
   /** @type {Board[]} */
   boards = [];
-  /** @type {Set<string>} names as in the URL, such as cross.1.8 */
+  /** @type {Set<string>} the heads that are switched off, as they are written in the URL, such as cross.1.8 */
   off = new Set();
   /** @type {string[]} sent states that the server has not answered yet */
   sent = [];

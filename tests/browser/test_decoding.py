@@ -216,7 +216,7 @@ def test_open_shortcut_list_receives_all_keys(reader):
 
 
 @pytest.mark.thorough
-def test_button_named_to_the_tree_scrolls_to_the_beam_tree(visit, server):
+def test_to_the_tree_button_scrolls_to_the_beam_tree(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")
         step(lecturer, 1)

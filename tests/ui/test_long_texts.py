@@ -26,7 +26,7 @@ def test_page_opens_with_all_three_attention_maps_of_a_long_text():
     assert sum(compressed["masked"]) < len(compressed["masked"]) and "16.8 million" in texts(test)
 
 
-def test_chosen_text_attention_kind_and_head_are_in_the_url():
+def test_url_contains_the_text_and_the_chosen_attention_kind_and_head():
     test = app()
     submit(test, "The dog sleeps. The cat sleeps, too.", "long_text")
     test.segmented_control("long_attention").set_value("compressed").run()

@@ -70,7 +70,7 @@ def test_invalid_switch_messages_are_ignored():
         assert healthy(test) and switches(test)[1]["off"] == "cross.1.8", value
 
 
-def test_switched_off_heads_are_replaced_as_chosen_and_scaled_by_the_chosen_gate(shipped):
+def test_switched_off_heads_use_the_chosen_replacement_and_gate(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
     # Attention cannot be more even than uniform, so the gate is limited to 1.
     assert healthy(test) and switches(test)[1]["changed"] == "set to a gate of 1"

@@ -38,7 +38,7 @@ def test_table_with_the_numbers_of_a_figure_is_shown_on_demand(narrow_app, page)
     assert len(test.dataframe) > before[0], "they stay"
 
 
-def test_table_check_finds_non_uniform_decimals_and_counting_from_zero():
+def test_table_check_finds_inconsistent_decimal_places_and_zero_based_numbers():
     table = pd.DataFrame({"step": [0, 1], "layer": [1, 2], "weight": [0.5, 0.25], "norm": [1.5, 2.0]})
 
     def config(**forms):

@@ -15,7 +15,7 @@ from transformer.text.languages import Languages
 
 
 def describe_heads(statistics: Statistics) -> str:
-    """List the heads that meet a rule, such as "previous token", and the heads that align words."""
+    """List the heads that have a name, such as "previous token", and the heads that align words."""
     lines = [f"{statistics.sentences} sentences"]
     for kind, metrics in statistics.heads.items():
         for layer, heads in enumerate(head_names(metrics), start=1):

@@ -86,7 +86,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         dest="start",
         type=Path,
         metavar="MODEL",
-        help="model folder with initial weights, which are adapted if the vocabulary differs",
+        help="folder of the model to start from; its weights are adapted to the vocabulary of the training data",
     )
     for field in fields(TrainConfig):
         command.add_argument(

@@ -31,7 +31,7 @@ from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
 # Advice for models whose weights exist only as a pickle file.
-READ_PICKLE = "use --allow-pickle-weights, which reads only the weights"
+READ_PICKLE = "use --allow-pickle-weights, which reads only the weights and runs no code from the file"
 # Limits for the sizes in config.json; published models of the families that can be imported are smaller. Without
 # limits, an invalid config.json could make the importer use up all memory.
 MAX_SIZES = {

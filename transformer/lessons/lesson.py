@@ -20,7 +20,7 @@ from transformer.lessons.template import names
 
 NextWhen = Literal["read", "answered", "row pinned", "head opened"]
 NEXT_WHEN: tuple[NextWhen, ...] = get_args(NextWhen)
-# Maximum number of words on screen at once: in `look_for` and `question` together, and in `reveal`.
+# Maximum number of words on screen at once. It applies to `look_for` and `question` together, and to `reveal` alone.
 MAX_WORDS = 40
 MIN_STEPS = 3
 MAX_CHOICES = 6

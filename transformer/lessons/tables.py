@@ -201,7 +201,7 @@ def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | flo
     """Return a table that compares greedy decoding with beam search or, if a temperature is given, with samples."""
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
-        totals = {"translation found by beam search": "the same" if beam.text == greedy.text else "another"}
+        totals = {"translation found by beam search": "the same" if beam.text == greedy.text else "a different one"}
         return _count_translations({"greedy": greedy, f"beam of {beam_size}": beam}, totals)
     translations = samples(evidence, temperature, count)
     often = Counter(translation.text for translation in translations)

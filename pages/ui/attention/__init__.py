@@ -1,1 +1,1 @@
-"""The encoder, masked and cross-attention pages."""
+"""The pages Encoder attention, Masked attention and Cross attention."""

@@ -36,7 +36,8 @@ def show_bet(
         reading: the sentence and its model run.
         clicked: the text that the user clicked in the page's figure. If it is one of the choices, it is the answer.
         pinned: positions that the user clicked in the page's map; used if `clicked` is None.
-        opened: if True, show the bet before the user accepts it, and omit the reason, which the page itself shows.
+        opened: if True, show the bet without waiting for the user to accept it, and omit the explanation of the answer,
+            which the page itself shows.
     """
     bet = _bet_of_page(name, reading)
     if bet is None:

@@ -52,7 +52,7 @@ def verdict(question: Question, answer: str) -> Verdict | None:
 
 
 def is_close(question: Question, choice: int) -> bool:
-    """Return whether a wrong choice is nearly as good as the best one, or the second best of many."""
+    """Return whether a wrong choice is nearly as good as the best choice, or ranks second among many choices."""
     worth = question.worth
     if not worth:
         return False

@@ -219,15 +219,15 @@ def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, 
 
 def _show_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
     if len(kinds) > 1:
-        sinks = "on the first token and the end symbol, so weights on these count towards no name except “end symbol”."
+        sinks = "on the first token and the end symbol. Only the name “end symbol” takes these weights into account."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
     else:
         sinks = "on the first token, so weights on it do not count towards any name."
         rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
     if also:
         rules.append(
-            f"- **{', '.join(NAMES.values())}**: when the model reads random patterns twice, more than {THRESHOLD:.0%} "
-            "of the head's attention, on average, is on the position that the name describes (Olsson et al. 2022)."
+            f"- **{', '.join(NAMES.values())}**: on repeated random patterns, more than {THRESHOLD:.0%} of the "
+            "head's attention, on average, is on the position that the name describes (Olsson et al. 2022)."
         )
     st.markdown(f"Heads with nothing to do park their attention {sinks}\n\n" + "\n".join(rules))
 

@@ -173,7 +173,7 @@ def describe_importance(
 
 
 def describe_translation(effect: Effect) -> str:
-    """Return what the model now writes, as the end of a Markdown sentence about a changed log-probability."""
+    """Return a Markdown clause that says how the translation changes; it ends a sentence about the log-probability."""
     if effect.draws > 1:
         return f", and the translation stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:

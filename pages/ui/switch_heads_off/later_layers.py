@@ -20,7 +20,8 @@ def show_later_layers(reading: Reading, interventions: Interventions, draws: int
     In both runs, the model reads the same translation.
 
     Args:
-        interventions, draws: the interventions, and the number of sampled sentences.
+        interventions: the interventions.
+        draws: the number of sentences from which replacement outputs are sampled.
         effect: the measured effect of the interventions.
         what: a description of the interventions.
     """

@@ -20,8 +20,8 @@ KEY = "head_switches"
 # Descriptions, for exported files, of how each mode changes a head's output.
 BASELINES: dict[Mode, str] = {
     "zero": "a head's output is multiplied by the gate, so a gate of 0 removes the output",
-    "mean": "the difference between a head's output and its mean over 200 sentences is multiplied by the gate. So a "
-    "gate of 0 leaves the mean",
+    "mean": "the gate multiplies the difference between a head's output and its mean over 200 sentences; "
+    "at 0, only the mean is left",
     "uniform": "a head's weights are mixed with uniform weights over all visible tokens, so a gate of 0 makes them "
     "uniform",
     "resample": "the difference between a head's output and its output at a random position of another sentence is "

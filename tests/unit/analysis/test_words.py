@@ -39,7 +39,7 @@ def words(tokens, text):
         (("▁iPhone", "手机", "很", "好"), ((0,), (1,), (2,), (3,))),
     ],
 )
-def test_words_begin_at_spaces_and_punctuation_is_a_separate_word(spelt, groups):
+def test_words_begin_at_spaces_and_each_punctuation_mark_is_a_separate_word(spelt, groups):
     assert word_groups(*located(*spelt)) == groups
 
 

@@ -2,7 +2,7 @@ from streamlit.testing.v1 import AppTest
 
 
 def test_user_choice_made_while_a_server_request_is_pending_is_kept():
-    """A user may start over and make a choice before the script run that sends the request has ended."""
+    """The script run that sends the request may take long. Meanwhile, the user may make another choice."""
 
     def page() -> None:
         from pages.ui.components.synced_state import SyncedState

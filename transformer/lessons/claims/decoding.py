@@ -79,7 +79,7 @@ def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) 
         beam_probability=float(np.exp(beam.log_prob)),
         times=float(np.exp(gain)),
         beam_size=beam_size,
-        verdict="the same" if beam.text == greedy.text else "another",
+        verdict="the same" if beam.text == greedy.text else "a different one",
     )
 
 

@@ -37,7 +37,7 @@ class PackedWeights:
 
     def product(self, x: Tensor) -> Tensor:
         """Compute x W^T + b, [..., outputs] for x [..., inputs]."""
-        # With one thread, as on a server, the function for all cores would not be faster.
+        # With a single thread, the multi-core function would not be faster.
         if x.numel() < self._worth_all_cores or (self._worth_all_cores and torch.get_num_threads() == 1):
             return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._one_core, self._bias)
         return torch.ops.quantized.linear_dynamic_fp16.default(x, self._all_cores)
