@@ -43,7 +43,8 @@ class Marian:
     """A model with random weights in this project's format and in Hugging Face's, and the trace of TRANSLATION.
 
     Attributes:
-        translator, trace: this project's model, and the trace of its run.
+        translator: this project's model.
+        trace: the trace of its run.
         model, tokenizer: Hugging Face's model and tokenizer.
         source, prefix: embeddings without positions, [1, S, D] and [1, T, D], as inputs to Hugging Face's model.
     """

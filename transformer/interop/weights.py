@@ -86,7 +86,8 @@ def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int,
     Args:
         tensors: tensors in the weights file, from which the position tables are removed.
         family: family of the model.
-        most, width: number of positions, and number of values per position.
+        most: number of positions.
+        width: number of values per position.
         notes: list to which the importer's decisions are appended.
     """
     tables = {side: tensors.pop(name) for side, name in POSITIONS.items() if name in tensors}

@@ -34,7 +34,8 @@ class RecordedLosses(Record):
     Attributes:
         losses: the models' losses.
         context: number of tokens that a model reads in one pass.
-        block, stride: block size of local attention, and stride of compressed attention.
+        block: block size of local attention.
+        stride: stride of compressed attention.
         tokens: number of tokens in the held-out texts.
         model, training, machine: descriptions in words.
         command: shell command that repeats the training and the measurement.

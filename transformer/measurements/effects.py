@@ -40,7 +40,8 @@ class HeadEffects:
     Results of the same model can be added, so a file of sentences can be measured in parts.
 
     Attributes:
-        texts, translations: the N sentences, and their N translations.
+        texts: the N sentences.
+        translations: the translations of the sentences.
         log_probs: log-probability of each translation, nats, float64 [N].
         skipped: sentences that the model cannot read.
         values: effects by name (a key of `EFFECTS`) and attention kind, float64 [N, L, H] each; NaN if an effect is not

@@ -50,7 +50,8 @@ def conditional_colour(test: str, colour: str, otherwise: str) -> alt.ColorValue
 
     Args:
         test: the Vega expression.
-        colour, otherwise: the colour if the expression is true, and the colour if it is false.
+        colour: the colour if the expression is true.
+        otherwise: the colour if the expression is false.
     """
     return alt.ColorValue(otherwise, condition={"test": test, "value": colour})
 

@@ -97,7 +97,8 @@ class AttentionBox:
     """An attention box in the large diagram.
 
     Attributes:
-        title, subtitle: the name of the box, and a description of which words attend to which.
+        title: the name of the box.
+        subtitle: a description of which words attend to which.
         head: the name of the head whose map is shown.
         map: the map as a data URI: an image with one pixel per weight.
         rows, columns: the numbers of rows and columns in the map.

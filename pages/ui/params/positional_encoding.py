@@ -18,11 +18,13 @@ class PositionsParams(Params, prefix="positions_"):
     Attributes:
         part: the open part of the page.
         length, width, dimensions: the number of positions, the model width and the chosen dimensions of the curves.
-        drop, seed: the percentage of values that dropout zeroes in the curves, and the random seed.
+        drop: the percentage of values that dropout zeroes in the curves.
+        seed: the random seed of the dropout.
         first, second: the two positions whose encodings are compared.
         rows, columns: the size of the matrix.
         reach, across: the number of positions and the model width for the distances.
-        offset, start: the shift that the rotation performs, in positions, and the position to shift.
+        offset: the number of positions by which the rotation shifts.
+        start: the position that is shifted.
         bits: the number of bits of the binary counter.
         span: the number of positions for the alternative encodings.
         shuffle: the seed for shuffling the words.

@@ -53,7 +53,8 @@ class OffParams(Params, prefix="off_"):
         heads: the heads to switch off or scale.
         gate: the strength of these heads, from 0 (switched off) to MAX_GATE; 1 leaves them as trained.
         mode: what replaces the removed part of a head, one of MODES.
-        draws, seed: for the mode "resample", the number of other sentences to sample, and the random seed.
+        draws: in the mode "resample", the number of other sentences to sample.
+        seed: in the mode "resample", the random seed.
         importance: whether to measure the importance of every head for the sentence.
         removal: whether to remove heads one by one.
         kind: the kind of attention shown below the switches.

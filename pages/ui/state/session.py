@@ -198,7 +198,8 @@ def address_of(text: str, kind: Kind, choice: AttentionParams) -> dict[str, str]
 
     Args:
         text: the sentence. Its translation is the model's own.
-        kind, choice: the attention kind, and the selected head with its pins.
+        kind: the attention kind.
+        choice: the selected head with its pins.
     """
     state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
     pins = PinParams().pinned(kind, choice.rows, choice.columns)

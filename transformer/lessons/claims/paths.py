@@ -31,7 +31,8 @@ class CutPaths:
         token, other: names of the token and of the runner-up.
         names: names of the N components where the paths start, largest predicted effect first.
         predicted, measured: predicted and measured effects of cutting each path, [N].
-        paths, biases: sum of all edges into the prediction, and sum of the prediction's biases.
+        paths: sum of all edges into the prediction.
+        biases: sum of the prediction's biases.
     """
 
     token: str
