@@ -15,7 +15,7 @@ from transformer.values.translation import Translation
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """One translation's traces with and without interventions, and a new ending that is written with them.
+    """One translation's traces with and without interventions, and a new ending written under the interventions.
 
     Attributes:
         before: trace of the unchanged model reading the translation.
@@ -66,7 +66,7 @@ class RereadRun(Run[Trace]):
 
 @dataclass(frozen=True)
 class ContinuationRun(Run[Continuation]):
-    """Model run in which a changed model continues a translation from one step (`continue_from`).
+    """Model run in which a changed model continues a translation from a given step (`continue_from`).
 
     Attributes:
         read: model run in which the changed model reads the translation.

@@ -1,4 +1,4 @@
-"""Finds heads whose removal changes a translation and, among several interventions, the first that changes it."""
+"""Finds the heads whose removal changes a translation, and the first of several interventions that changes it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ def decisive_heads(translator: Translator, text: str) -> DecisiveHeads:
 def first_changing_variant(
     translator: Translator, text: str, own_ids: Sequence[int], variants: Sequence[Interventions]
 ) -> tuple[int, str] | None:
-    """Find the first variant with which the model writes a different text.
+    """Find the first variant that changes the text of the translation.
 
     Args:
         translator: the model.
@@ -105,7 +105,7 @@ def first_changing_variant(
         variants: interventions to try, in one batch.
 
     Returns:
-        The variant's index and the text, or None if no variant changes the text.
+        The variant's index and the text of its translation, or None if no variant changes this text.
     """
     before = translator.tokenizer.decode(own_ids)
     translations = translator.translate_variants(text, variants) if variants else []

@@ -58,7 +58,7 @@ class Effect:
 
     @property
     def change(self) -> float:
-        """Change in the whole translation's log-probability, averaged over the draws, nats."""
+        """Change in the whole translation's log-probability, in nats, averaged over the draws."""
         return float(self.scores.change.mean())
 
     @property

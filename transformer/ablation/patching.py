@@ -34,7 +34,7 @@ MIN_DIFFERENCE = 0.5
 
 @dataclass(frozen=True)
 class PatchingQuestion:
-    """The two sentences of a patching experiment, and the two candidates for the next token that it compares.
+    """The two sentences of a patching experiment, and the two candidate next tokens that it compares.
 
     Attributes:
         text: sentence whose model run is patched.
@@ -85,10 +85,10 @@ class Contrasts:
 
     @property
     def effects(self) -> np.ndarray | None:
-        """Effect of each patch, as a fraction of the difference between the two model runs.
+        """Each patch's change of the logit difference, as a fraction of the gap between the two model runs.
 
         0 means no effect; 1 means that the logit difference becomes that of the other model run. Values below 0 or
-        above 1 are possible. None if the two model runs are too close to compute a fraction.
+        above 1 are possible. None if the gap is too small to divide by (`is_close`).
         """
         return None if self.is_close else (self.patched - self.run) / (self.other - self.run)
 

@@ -84,13 +84,13 @@ def without_heads(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> 
 
 @dataclass(frozen=True)
 class RemovalRun(Run[tuple[RemovalCurve, ...]]):
-    """Model run that computes removal curves for several orders.
+    """Model run that computes removal curves for several orders of removal.
 
     The first order is by measured importance, the second by the gradient estimate; all others are random.
 
     Attributes:
         importance: model run that measures importance; also sets the replacement mode and the seed.
-        orders: number of random orders.
+        orders: number of random orders of removal.
 
     Raises:
         InterventionError: `orders` is not between 0 and MAX_ORDERS.

@@ -49,9 +49,9 @@ def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
 def consensus(trace: Trace) -> np.ndarray:
     """Align each target token with the source position that all heads and layers attend to most on average, int [N].
 
-    Attention is read at the step that predicts the token. The result replaces a human alignment, which does not
-    exist for a sentence typed by a user. All heads are used because the best layer and step differ between models. By
-    contrast, Chen et al. 2020 use only the third of six layers, with `shift`.
+    Attention is read at the step that predicts the token. The result stands in for a human alignment, which does
+    not exist for a sentence typed by a user. No single layer is chosen, because the best layer and step differ between
+    models. By contrast, Chen et al. 2020 use only the third of six layers, with `shift`.
     """
     weights = alignment_rows(trace, shift=False).mean(axis=(0, 1))
     return hard_alignment(weights, special_columns(trace))

@@ -16,7 +16,7 @@ from transformer.values.weights import Weights
 LineItems = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
 # Number of value vectors to show. They belong to the tokens with the largest weights.
 VALUE_COUNT = 3
-# Number of candidate links kept per word, by largest excess (see `WordLink`). One of them is shown.
+# Number of candidate links per word: those with the largest excess (see `WordLink`). One of them is shown.
 CANDIDATE_LINKS = 3
 # English and German articles. Self-attention to an article is not shown, because it explains little.
 ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})
@@ -67,9 +67,9 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
 
     They lead from tokenization to the decoder steps that write and read the word's translation. The translation is the
     target word with the most cross-attention to the source word. For cross-attention, the frames show the head that
-    links these two words most strongly (see `word_links`). For self-attention, the frames show a head that links
-    the word (in the decoder, its translation) to a word other than an article. Of the strongest links, the one in the
-    highest layer is chosen. Without a suitable link, `clearest_head` chooses the head.
+    links these two words most strongly (see `word_links`). For self-attention, the candidates are the strongest
+    links from the word (in the decoder, from its translation) to words other than articles. The frames show the head
+    of the candidate in the highest layer. Without a suitable link, `clearest_head` chooses the head.
 
     Args:
         trace: trace with details, from a model with an encoder and a decoder.

@@ -104,7 +104,7 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
 def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> View:
     """Return the attention maps to display, for the rows and columns that `axes_of` chooses.
 
-    `merge_words` merges tokens into words. If start and end symbols are hidden, each row is rescaled to sum to 1.
+    If `words` is True, tokens are merged to words. If start and end symbols are hidden, rows are rescaled to sum to 1.
     """
     axes = axes_of(trace, kind, words=words, special=special)
     rows, columns = axes.row_positions, axes.column_positions

@@ -71,7 +71,7 @@ def source_words(trace: Trace) -> SentenceWords:
 
 
 def target_words(trace: Trace) -> SentenceWords:
-    """Return the translation's words. A word's rows are the steps that write it; its columns are those that read it."""
+    """Return the translation's words. Steps that write a word are its rows; steps that read it are its columns."""
     tokens, text = trace.predicted_tokens, trace.target_text
     groups = _word_tokens(tokens, text)
     read = tuple(tuple(at + 1 for at in group if at + 1 < len(tokens)) for group in groups)

@@ -17,7 +17,7 @@ WITHOUT_SPACES = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
-# East Asian punctuation marks. They separate words on their own, because no space follows.
+# East Asian punctuation marks. A word ends before and after each mark, although no space follows it.
 WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]")
 
 
@@ -44,8 +44,8 @@ def word_groups(tokens: tuple[Token, ...], text: str) -> tuple[Group, ...]:
 
     Words end at whitespace; the whitespace is part of the next word. Punctuation before or after a word is a separate
     word: "Yes." is two words, "didn't" is one. Each special token is a separate word. In scripts without spaces between
-    words, every token is a word. In texts in these scripts, letters of other scripts, digits and punctuation form words
-    as usual. Tokens that share a character are in the same word.
+    words, every token is a word. If a text in such a script has digits, punctuation or letters of other scripts, these
+    form words as usual. Tokens that share a character are in the same word.
 
     Args:
         tokens: tokens in text order.

@@ -33,8 +33,8 @@ class MethodEntry:
         unit: unit of a score.
         signed: whether a score can be negative, that is, count against the predicted word.
         contrastive: whether the method can explain why one token was predicted rather than another.
-        adds_up: "separately" if source scores and prefix scores each sum to 1; "together" if all scores have one
-            meaningful sum; "no" if a sum has no meaning.
+        adds_up: "separately" if source scores and prefix scores each sum to 1; "together" if the sum of all source
+            and prefix scores has a meaning; "no" if sums have no meaning.
         measured: whether the method hides tokens and runs the model again to measure the effect.
         as_trained: whether the method rejects traces with interventions.
         slow: whether the method is slow on long sentences.

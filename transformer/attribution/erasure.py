@@ -55,7 +55,7 @@ def erased_log_probs(
         model: model in evaluation mode.
         trace: trace of the model run, which supplies the tokens read and predicted.
         targets: the R targets.
-        variants: the N interventions to compute. Each may only hide tokens.
+        variants: the N interventions to run the model with. Each may only hide tokens.
 
     Returns:
         Log-probabilities in nats, float64 [N, R].

@@ -22,7 +22,7 @@ REMAINDERS: tuple[str, ...] = ("source positions", "target positions", "biases")
 
 
 def frozen_gradient(run: TracedRun, targets: Sequence[Target]) -> Attribution:
-    """Split each target's logit into one term per token, and remainders: the terms of the positions and the biases."""
+    """Split each target's logit into terms: one per token, one per side's positional encodings, one for the biases."""
     trace = run.trace
     per_batch = max(1, BATCH_TOKENS // (len(trace.source_tokens) + len(trace.target_tokens)))
     batches = []

@@ -40,7 +40,7 @@ class SubLayerId:
 
     @property
     def reads(self) -> Stack:
-        """Stack whose residual stream supplies the keys and values, or a feed-forward network's input."""
+        """Stack whose residual stream supplies an attention's keys and values or a feed-forward network's input."""
         return "encoder" if self.part == "cross_attention" else self.stack
 
 

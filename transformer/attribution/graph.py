@@ -139,7 +139,7 @@ def runner_up(trace: Trace, position: int) -> int:
 
 
 def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float]:
-    """Return the gradient of a target's score at the decoder's output, [T, D], and the output biases in the score.
+    """Return the gradient of a target's score with respect to the decoder's output, [T, D], and the score's bias term.
 
     The score is the sum of the target's logits, minus the logits of the tokens in `target.against`, if any.
     """
@@ -246,7 +246,7 @@ class _Forward:
         )
 
     def _merged(self, writers: np.ndarray, stack: Stack) -> np.ndarray:
-        """Add up the contributions of embedding and positional encoding, because a token is a single node."""
+        """Add up the contributions of a token's embedding and positional encoding, because each token is one node."""
         parts = len(self.run.embeddings(stack))
         return np.concatenate((writers[:parts].sum(axis=0, keepdims=True), writers[parts:]))
 

@@ -26,7 +26,7 @@ TOLERANCE = 0.05
 def integrated_gradients(run: TracedRun, targets: Sequence[Target]) -> Attribution:
     """Attribute each target's log-probability to the tokens, in nats.
 
-    A target's scores add up to about its log-probability minus its log-probability with all-zero embeddings.
+    A target's scores sum to roughly the fall in its log-probability when all embeddings are set to zero.
     """
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))

@@ -21,7 +21,7 @@ BATCH_PATHS = 8
 
 
 def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.ndarray:
-    """Return the fall of the target's logit when each edge alone is cut, [P]; negative where the logit rises.
+    """Return how much the target's logit falls when each edge is cut on its own, [P]; negative where the logit rises.
 
     Args:
         run: frozen run of the trace.
@@ -32,7 +32,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
     cells = _cut_streams(run, paths)
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
-    # Each batch runs all layers from its first receiver's layer on, so sort edges by their receiver's layer.
+    # Sort edges by their receiver's layer, because a batch runs all layers from its earliest receiver's layer on.
     order: dict[SubLayerId | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
     rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
     for start in range(0, len(rows), BATCH_PATHS):
@@ -101,7 +101,7 @@ def _receiver_stream(run: FrozenRun, place: SubLayerId, read: int, receiver: Nod
 
 
 def _run_with(run: FrozenRun, changes: Sequence[tuple[Path, np.ndarray]]) -> np.ndarray:
-    """Return the decoder's final stream, [B, T, D]; in each batch row, the stream at one receiver is replaced."""
+    """Replace the stream at one receiver in each batch row, and return the decoder's final stream, [B, T, D]."""
     places = [receiver.place for (_, receiver), _ in changes]
     first = next((number for number, layer in enumerate(run.layers) if layer.place in places), len(run.layers))
     x, memory = np.zeros(0), None

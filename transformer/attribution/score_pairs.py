@@ -82,7 +82,7 @@ def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, k
 
 
 def _stream_parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
-    """Split the normalised stream at a position into the components' parts and, after them, the biases, [W + 1, D]."""
+    """Split the normalised stream at a position into each component's part, followed by the biases, [W + 1, D]."""
     biases = norm.linear(streams.constant[position], position) + norm.bias
     return np.concatenate((norm.linear(streams.writers[:, position], position), biases[None]))
 

@@ -81,8 +81,8 @@ class Expectation:
 def alignment_heads(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
     """Return the heads that align more than half of the words, bool [L, H], and whether they align one step late.
 
-    Heads that align the predicted word are preferred, because people read a map's row as the word written at that step.
-    If there are none, return the heads that align the word that a step reads, which was written one step before.
+    Heads that align the word predicted at each step are preferred, because people read a map's row as the word that its
+    step writes. If there are none, return the heads that align the word read at each step, one step after its writing.
     """
     early, late = (metrics.values[f"alignment_{step}"] > MIN_ALIGNED_SHARE + ROUNDING for step in ("predicted", "read"))
     return (early, False) if early.any() else (late, True)

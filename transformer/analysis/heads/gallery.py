@@ -69,8 +69,8 @@ class Exhibit:
         everyone: mean of `share` over all heads of the attention kind.
         rule: name of the general task that predicts most of `share`; empty if the exhibit's task is itself general,
             or if no general task predicts any part.
-        explained: how much of `share` general tasks predict, averaged over the task's links. A link that general tasks
-            also cover counts as the head's largest mean share on these tasks, and any other link counts as 0.
+        explained: share that general tasks predict, averaged over the task's links. The prediction for a link is the
+            head's largest mean share on the general tasks that cover the link; 0 if no general task covers it.
         rows, sentences: numbers of rows and sentences that were measured.
         examples: sentences that illustrate the task, best first.
     """
@@ -89,7 +89,7 @@ class Exhibit:
 
     @property
     def passes(self) -> bool:
-        """Whether enough of the head's attention is on the task's links, beyond what general tasks predict."""
+        """Whether `share` is large enough and, if the task is not general, exceeds `explained` by enough."""
         return self.share >= MIN_TASK_SHARE and (TASK[self.task].general or self.share - self.explained >= MARGIN)
 
 
@@ -169,8 +169,8 @@ def _choose_head(
     """Return the head that represents a task, with example sentences.
 
     General tasks predict part of each head's attention to the task's links. Among the heads that pass the thresholds,
-    choose the one whose attention to these links exceeds the prediction most. If no head passes, choose the head with
-    the most attention to these links.
+    choose the one whose attention to these links exceeds the prediction by the most. If no head passes, choose the
+    head with the most attention to these links.
 
     Args:
         task: task to find a head for.
@@ -180,8 +180,8 @@ def _choose_head(
     rows = sum(len(each.links) for each in measurements)
     means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # One array [L, H, links] per general task: the share of each head's attention on each link that the task predicts.
-    # The first array is zeros, so that on a tie at 0, no general task is named.
+    # One array [L, H, links] per general task: the share that the task predicts for each head and link; 0 if the task
+    # does not cover the link. An array of zeros comes first, so that no general task is named if all predictions are 0.
     parts = [
         np.zeros((*means.shape, rows)),
         *(

@@ -21,8 +21,8 @@ class Plane:
 def classical_mds(distances: np.ndarray) -> Plane:
     """Apply classical multidimensional scaling in two dimensions (Torgerson 1952).
 
-    If the distances are those of points in a plane, they are reproduced exactly. On each axis, the coordinate with the
-    largest magnitude (the first one on a tie) is made positive.
+    If the distances are those of points in a plane, they are reproduced exactly. Each axis is oriented so that the
+    coordinate with the largest magnitude (the first one on a tie) is positive.
 
     Args:
         distances: pairwise distances, [N, N], symmetric, 0 on the diagonal, N at least 1.

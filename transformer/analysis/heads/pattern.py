@@ -86,8 +86,8 @@ def pattern(
     special_columns = np.array([group[0].special for group in columns])
     special_rows = np.array([group[0].special for group in rows])
     linkable = mask & ~special_columns[None, :]
+    # Cross-attention keeps special rows, because the start symbol's row is the step that writes the first word.
     if same_text:
-        # Keep special rows in cross-attention: there, the start symbol's row is the step that writes the first word.
         linkable &= ~special_rows[:, None] & ~np.eye(len(rows), len(columns), dtype=bool)
     strongest = None
     if linkable.any():

@@ -1,8 +1,8 @@
-"""Tasks that an attention head may perform, each with its cells in the attention map.
+"""Tasks that an attention head may perform, each with the cells of the attention map that belong to it.
 
 The cells are derived from the text and, for some cross-attention tasks, also from the mean attention of all heads.
-Heads attend to the first token and the end symbol when they have nothing to do. Links to a neighbouring word therefore
-never include these two tokens.
+Heads with nothing to do attend to the first token and the end symbol. Tasks about neighbouring words therefore leave
+out the links to these two tokens.
 """
 
 import re
@@ -56,8 +56,8 @@ class HeadTask:
             occur in the sentence.
         source, target: languages to which the task applies; empty for any language.
         general: whether the task applies to every row of a map. For any other task, the gallery shows a head only
-            if its mean attention on the task's cells is larger, by a margin, than the attention that general tasks
-            predict there.
+            if its mean attention on the task's cells exceeds the attention predicted from general tasks by a margin
+            (see `Exhibit.explained`).
     """
 
     name: str

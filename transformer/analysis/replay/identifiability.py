@@ -24,7 +24,7 @@ class Identifiability:
     the row's visible columns.
 
     Attributes:
-        visible: number of columns that each row may attend to (the paper's sequence length), [R].
+        visible: number of columns that each row may attend to (the sequence length in Brunner et al. 2020), [R].
         width: d_v, the largest possible rank of T.
         rank: rank of T restricted to each row's visible columns, [R].
         sum_keeping: number of null space directions that also keep the sum of the row's weights, as softmax requires,
@@ -42,7 +42,7 @@ class Identifiability:
 
     @property
     def warning(self) -> bool:
-        """Whether any row sees more than d_v columns, so that the part of T for these columns has a left null space."""
+        """Whether any row sees more than d_v columns; the part of T for these columns then has a left null space."""
         return bool((self.visible > self.width).any())
 
     @property

@@ -202,7 +202,7 @@ def _output_stages(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Sta
 def _prediction_stages(trace: Trace, weights: Weights) -> Iterator[Stage]:
     predicted = prediction(trace, weights)
     bias = r" + b" if weights.config.output_bias else ""
-    # Tied embeddings reuse the target embedding table E as the output matrix. Other models have a separate matrix W.
+    # With tied embeddings, the output matrix is the target embedding table E; otherwise, it is a separate matrix W.
     matrix = "W" if weights.config.tied_embeddings == "none" else "E"
     for key, name, formula, letters, array in (
         ("logits", "generator (linear)", rf"z = y {matrix}^\top{bias}", "B, T, V", predicted.logits),
