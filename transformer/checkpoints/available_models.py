@@ -122,7 +122,7 @@ def model_folder(name: str) -> ModelFolder:
 
 
 def _models() -> Iterator[tuple[str, Path]]:
-    """Yield each model's name and path. A training run yields its latest model and every saved checkpoint."""
+    """Yield each model's name and path; for a training run, those of its latest model and of every saved checkpoint."""
     for path in _folders():
         # `Path.exists` would raise an error for a folder that cannot be entered.
         if os.path.exists(path / CONFIG) or not os.path.isfile(path / RUN_MODEL / CONFIG):

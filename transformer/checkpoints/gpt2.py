@@ -170,7 +170,7 @@ def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> f
 
 
 def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
-    """Return float32 parameters, keyed by their names in `Transformer`, without an output layer equal to the embedding.
+    """Return float32 parameters by their names in `Transformer`; an output layer equal to the embedding is omitted.
 
     Raises:
         ValueError: a parameter is missing or unknown, or contradicts another parameter or config.json.
@@ -203,7 +203,7 @@ def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: Transf
             for own_name, gpt2_name in NORMS.items():
                 weights[f"decoder_layers.{layer}.{own_name}.{kind}"] = taken(f"h.{layer}.{gpt2_name}.{kind}")
             for own_name, gpt2_name in LINEAR.items():
-                # [inputs, outputs] -> [outputs, inputs]; a bias has one axis.
+                # Weights: [inputs, outputs] -> [outputs, inputs]. A bias has one axis and stays as it is.
                 matrix = taken(f"h.{layer}.{gpt2_name}.{kind}")
                 turned = matrix.mT.contiguous() if matrix.ndim == 2 else matrix
                 weights[f"decoder_layers.{layer}.{own_name}.{kind}"] = turned

@@ -15,7 +15,7 @@ from transformer.files.small_files import MEGABYTE, json_object
 from transformer.files.tensors import read_tensors
 
 WEIGHTS, PICKLE = "model.safetensors", "pytorch_model.bin"
-# Index files of a large model whose weights are split into several files, as safetensors and as pickles.
+# Index files of a large model whose weights are split into several safetensors files, or several pickle files.
 INDEX, PICKLE_INDEX = f"{WEIGHTS}.index.json", f"{PICKLE}.index.json"
 SHARD = {
     INDEX: re.compile(r"model-\d{5}-of-\d{5}\.safetensors"),

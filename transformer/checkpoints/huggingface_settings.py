@@ -21,7 +21,7 @@ CONFIG, GENERATION = "config.json", "generation_config.json"
 
 
 def integer_setting(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) -> int:
-    """Return an integer setting from config.json, which must be from 1 to `largest[name]`.
+    """Return a setting from config.json that must be an integer from 1 to `largest[name]`.
 
     Raises:
         ValueError: the setting is missing, not an integer, or out of range.

@@ -27,8 +27,8 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 # Allowed data types for weights, by their safetensors names.
 FLOAT_TYPES = frozenset({"F16", "BF16", "F32"})
-# Module names in old language-model files, mapped to the current names. The old names are those of a separate class for
-# language models.
+# Module names in old language-model files, mapped to the current names. The old names come from a former
+# class for language models.
 OLD_MODULE_NAMES = {
     "embedding": "target_embedding",
     "positions": "target_positions",

@@ -17,7 +17,7 @@ from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 Choice = TypeVar("Choice")
 
 # Maximum number of tokens in one character, which has at most four UTF-8 bytes. If at least this many tokens may still
-# be written, any character may begin.
+# be written, the next token may begin any character.
 LONGEST_CHARACTER = 4
 
 

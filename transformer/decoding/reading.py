@@ -99,7 +99,7 @@ class Reader:
         return lens, ranks.cpu().numpy()
 
     def _weights(self, kind: Kind, queries: int, keys: int) -> np.ndarray:
-        """Return attention weights [L, H, queries, keys]; for a kind that the model lacks, `queries` or `keys` is 0."""
+        """Return attention weights [L, H, queries, keys]; empty (0 queries or keys) for a kind that the model lacks."""
         if kind in self.model.config.kinds:
             return self.record.stacked(f"{kind}.weights")
         config = self.model.config

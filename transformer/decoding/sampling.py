@@ -29,10 +29,10 @@ def sample(
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
         seed: random seed; batch row b uses seed + b, so a sample does not depend on other rows or on the device. Each
-            step uses one random number, even within a forced prefix. Forcing tokens that would have been sampled
+            step draws one random number, even within a forced prefix. Forcing tokens that would have been sampled
             anyway therefore changes nothing. If a token would leave a character incomplete, it is rejected, and another
-            one is sampled. For this, the random number is the relative position of the step's random number within the
-            rejected token's probability interval.
+            one is sampled without a new draw. Its random number is the relative position of the drawn number within the
+            rejected token's interval of cumulative probability.
         temperature, top_k, top_p: as in `DecodingSettings`.
 
     Raises:
@@ -40,8 +40,8 @@ def sample(
     """
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.batch_size)]
 
-    # Relative position of each row's last random number within the sampled token's interval. This position is also
-    # uniformly distributed, so `again` uses it as a random number.
+    # Relative position of each row's last random number within the sampled token's interval of cumulative probability.
+    # This position is also uniformly distributed, so `again` uses it as a random number.
     place = torch.zeros(cache.batch_size, dtype=torch.float64)
 
     def truncated(logits: Tensor) -> Tensor:
@@ -81,10 +81,10 @@ def truncated_to_count(logits: Tensor, count: int) -> Tensor:
 
 
 def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
-    """Keep each row's most likely tokens, up to total probability `mass`; set other logits [..., V] to minus infinity.
+    """Set logits [..., V] to minus infinity, except for each row's most likely tokens up to a total probability `mass`.
 
     This is top-p or nucleus sampling (Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section
-    3.1). The token at which the sum reaches `mass` is kept, so at least one token remains.
+    3.1). The last token kept is the one at which the sum of probabilities reaches `mass`, so at least one remains.
     """
     probs, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
     beyond = probs.cumsum(dim=-1) - probs >= mass

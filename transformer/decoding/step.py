@@ -107,7 +107,7 @@ def logits_of_next(
 
 
 def entropy(log_probs: Tensor) -> Tensor:
-    """Return the entropy, in nats [...], of distributions given as log-probabilities [..., V]."""
+    """Return each distribution's entropy in nats, as a tensor [...], from log-probabilities [..., V]."""
     # Multiply in place, because allocating a third array of this size takes as long as the multiplication.
     return -log_probs.clamp_min(torch.finfo(log_probs.dtype).min).mul_(log_probs.exp()).sum(dim=-1)
 

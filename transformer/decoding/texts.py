@@ -91,8 +91,8 @@ def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
 def given_target(vocabulary: Vocabulary, target: str | Sequence[int], text: str) -> tuple[str, tuple[Token, ...]]:
     """Return the text and tokens of a translation given as text or as token ids.
 
-    Some models require tokens, such as a language code, before every translation of the source `text`. A translation
-    given as text gets these tokens at the beginning.
+    Some models require every translation to begin with certain tokens, such as a language code. These tokens may depend
+    on the source `text`. They are put before a translation that is given as text.
 
     Raises:
         TextError: the translation is empty or too long.

@@ -30,7 +30,7 @@ def write(
         vocabulary: vocabulary of the output.
         cache: decoder cache to start from, with a batch of 1.
         settings: decoding method and parameters.
-        constraints: required and banned tokens; their `spelling` is replaced by the vocabulary's.
+        constraints: required and banned tokens; `vocabulary.spelling` replaces `constraints.spelling`.
         limit: maximum number of tokens to generate.
         capture: whether beam search returns a search tree.
         beginning: token ids of the text to continue, which the cache already contains; empty for a translation.

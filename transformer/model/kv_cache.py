@@ -200,7 +200,7 @@ class DecoderCache:
         )
 
     def select_past(self, indices: Tensor) -> DecoderCache:
-        """Return a copy of the cache in which `past` consists of its texts at these indices [B], in that order.
+        """Return a copy of the cache in which text i of `past` is the old text `indices[i]`; `indices` is [B].
 
         A text must have the same source as the text that it replaces.
         """

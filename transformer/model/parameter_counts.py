@@ -43,7 +43,7 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
 
 
 def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
-    """Return each part's number of parameters with position vectors added, and with position vectors concatenated.
+    """Return each part's parameter count if positions are added to the embeddings, and if they are concatenated.
 
     Position vectors and embeddings both have width D, so if they were concatenated, the residual stream would have
     width 2D. Every part that reads or writes the stream would have width 2D too. The number of heads and the width F

@@ -35,7 +35,7 @@ class Recorder:
         self.tensors: dict[str, list[Tensor]] = defaultdict(list)
 
     def store(self, kind: Kind, name: str, x: Tensor) -> Tensor:
-        """Store the next tensor of the site `kind.name` if the trace needs it; return the tensor for the run to use."""
+        """Store the next tensor of the site `kind.name` if the trace needs it; return the tensor unchanged."""
         if name == "weights" or (self.details and name in IN_DETAILS):
             self.tensors[f"{kind}.{'residual' if name in RESIDUAL_STREAM else name}"].append(x)
         return x

@@ -22,7 +22,7 @@ class WeightsEdit:
 
     Attributes:
         sharpness: fraction of a head's own weights to keep, [B, H, 1, 1]; the rest is spread evenly over the
-            visible tokens. None for 1.
+            visible tokens. None means 1.
         given: rows of weights set by the user. Each entry is the text index, the row (kind, layer, head, query), and
             its cells.
         patches: rows of weights from other runs.
@@ -62,7 +62,7 @@ class OutputsEdit:
     The changes act on each head before the heads are joined, because the output projection mixes the heads.
 
     Attributes:
-        gate: factor that multiplies each head's output, [B, H, 1, 1]; None for 1.
+        gate: factor that multiplies each head's output, [B, H, 1, 1]; None means 1.
         offset: vectors added to the gated output, [B, H, P, K] for the first P positions or [B, H, 1, K] for all; None
             for 0.
         patches: outputs from other runs.
@@ -142,7 +142,7 @@ class HookEdit:
 
 
 def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
-    """Return x [B, H, T, W] or [B, T, W] with the patches' vectors, which are cut or padded with zeros to length W."""
+    """Return x [B, H, T, W] or [B, T, W] with rows replaced by the patches' vectors, cut or zero-padded to length W."""
     there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
     if there:
         x = x.clone()

@@ -59,7 +59,7 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Traces and scores of one translation, without interventions and under N variants, each a set of interventions.
+    """Two traces of one translation, and its scores under N variants. Each variant is a set of interventions.
 
     Attributes:
         before: trace without interventions.
@@ -90,8 +90,8 @@ def score(
         predicted: ids of the tokens to predict, [T].
         variants: N interventions, already checked against the model and the source.
         means: the heads' mean outputs, needed for the modes "mean" and "resample".
-        known: log-probabilities [T, V] that have already been computed: first without interventions, then under the
-            first variants. The variants' tensors are overwritten.
+        known: tensors of log-probabilities [T, V] that have already been computed: one without interventions, then one
+            for each of the first few variants. All tensors but the first are overwritten.
     """
     longest = max(source.shape[1], target.shape[1])
     replacements = HeadReplacements(model, means, source[0].tolist(), longest)

@@ -178,11 +178,11 @@ class _Side:
         )
 
     def role(self, token: int) -> Role:
-        # Roles in `symbols` take precedence: the end symbol, for example, may also begin every translation.
+        # Roles in `symbols` take precedence: an end symbol that also begins every translation is still the end symbol.
         return self._symbols.role(token) or self._roles.get(token, "")
 
     def token(self, number: int) -> Token:
-        """Return a `Token` without a span for the id of a special token."""
+        """Return the special token with this id, as a `Token` without a span."""
         return Token(number, self.texts[number], None, self.role(number))
 
     def encode(self, text: str, codes: Collection[str]) -> list[Token]:

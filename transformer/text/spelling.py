@@ -91,12 +91,12 @@ class Spelling:
         return fewest
 
     def following(self, state: State, fewest: Mapping[State, int], limit: int) -> frozenset[int]:
-        """Return the tokens in `parts` after which the character can still be completed within `limit` tokens.
+        """Return the tokens in `parts` that can come next if the character must be completed within `limit` tokens.
 
         Args:
-            state: state before the token.
+            state: state before the next token.
             fewest: result of `fewest_tokens`.
-            limit: number of tokens that may still be written, including the returned token.
+            limit: number of tokens that may still be written, including the next one.
         """
         return frozenset(
             token for token, after in self._next[state].items() if after in fewest and fewest[after] < limit

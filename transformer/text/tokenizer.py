@@ -249,7 +249,7 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
 
 
 def _possible(error: str) -> str:
-    """Return advice on the possible vocabulary sizes, based on sentencepiece's error message; "" for other errors."""
+    """Return advice if sentencepiece's error message says that the vocabulary size is out of range, otherwise ""."""
     if most := re.search(r"value <= (\d+)", error):
         return f"; the maximum is {most[1]}: choose a smaller --vocabulary, or add text"
     if least := re.search(r"\d+ vs (\d+)", error):

@@ -87,7 +87,7 @@ class Symbols:
         return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
     def role(self, token: int) -> Role:
-        """Return the role of a token id, or "" for ordinary text. The decoder's first input token is not supported."""
+        """Return the role of a token id, or "" for ordinary text. Do not call this for the decoder's first input."""
         roles: dict[int, Role] = {self.unknown: "unknown", self.pad: "padding", self.start: "start", self.end: "end"}
         return "" if self.start_is_text and token == self.start else roles.get(token, "")
 

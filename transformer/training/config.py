@@ -8,8 +8,8 @@ from transformer.config import CHOICES, TransformerConfig, decoder_only
 
 # Largest value of an integer setting. Seeds computed from a setting and a step number must fit into torch's 64 bits.
 MAX_INTEGER = 2**31 - 1
-# Ten times the depth of the deepest known models. In narrow models
-# with more layers, Python objects need more memory than the weights.
+# Ten times the depth of the deepest known models. In a narrow model
+# with more layers than this, Python objects need more memory than the weights.
 MAX_LAYERS = 1_000
 # Largest learning rate. Muon multiplies the rate by the square root
 # of a matrix dimension, and the product must be finite in float32.

@@ -87,8 +87,8 @@ def process_group(device: str | None = None) -> Iterator[Process]:
     if name == "cuda":
         name = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(name)
-    # Otherwise DistributedDataParallel would import torch._dynamo while a
-    # process group exists, which would keep the group alive forever.
+    # Import torch._dynamo before the process group exists. Otherwise DistributedDataParallel would import it later, and
+    # that import would keep the group alive forever.
     importlib.import_module("torch._dynamo")
     distributed.init_process_group("nccl" if name.startswith("cuda") else "gloo")
     try:

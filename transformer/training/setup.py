@@ -69,7 +69,7 @@ class TrainingSetup:
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 
     def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
-        """Load a model and its tokenizer; the model must have the shape of `self.model`, with any vocabulary size.
+        """Load a model and its tokenizer; the model's shape must match `self.model`, except for the vocabulary size.
 
         Raises:
             CheckpointError: the folder cannot be read, or contains the wrong type of model (language or translation).

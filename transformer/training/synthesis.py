@@ -63,6 +63,6 @@ def synthesise(
 
 
 def plausible(pair: Pair) -> bool:
-    """Return whether neither text of a pair has more than LONGEST times as many characters as the other."""
+    """Return whether each text of a pair has at most LONGEST times as many characters as the other."""
     sentence, translation = map(len, pair)
     return translation > 0 and 1 / LONGEST <= sentence / translation <= LONGEST

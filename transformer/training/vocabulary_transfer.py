@@ -1,4 +1,4 @@
-"""Adapts a trained model's weights to another vocabulary, so that training can start from these weights."""
+"""Adapts a trained model's weights to another vocabulary, so that training can start from the adapted weights."""
 
 from collections.abc import Mapping
 

@@ -27,7 +27,7 @@ def step_done(share: float) -> None:
 def cancellable(
     check: Callable[[], object] | None, progress: Callable[[float], object] | None = None
 ) -> Iterator[None]:
-    """Context manager that makes every model run in the `with` block call `check` after each step.
+    """Context manager: each model run inside the `with` block calls `check` after every step.
 
     New threads do not inherit the callbacks: a thread started in the block needs a `cancellable` block of its own.
 

@@ -179,8 +179,8 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
         "target_text": target_text,
         "source_tokens": source_tokens,
         "target_tokens": target_tokens,
-        # If there is one more target token than rows, each row predicts the next token. Otherwise, the predictions are
-        # unknown.
+        # If there is one more target token than there are rows, each row predicts the next token. Otherwise, the
+        # predictions are unknown.
         "predicted_tokens": written[1:] if len(written) > len(target_tokens) else (),
         "complete": True,
         "log_probs": unknown,

@@ -148,7 +148,7 @@ def _spans(
 
 
 def _spoken(ordinary: Sequence[str], byte_level: bool):
-    """Return a function that converts a token to its UTF-8 bytes, including white space.
+    """Return a function that converts a token to UTF-8 bytes, including the white space that the token stands for.
 
     Marks such as ▁ in the ordinary tokens reveal how the vocabulary spells white space.
     """

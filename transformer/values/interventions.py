@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Mode = Literal["zero", "mean", "uniform", "resample"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_GATE = 2.0
-# Because of float32 rounding, the weights that a user gives for a row may add up to this much more than 1.
+# The sum of the weights that a user gives for a row may exceed 1 by this much, because of float32 rounding.
 TOLERANCE = 1e-5
 
 Head = tuple[Kind, int, int]

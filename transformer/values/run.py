@@ -65,7 +65,7 @@ class Run(Generic[Result]):
         raise NotImplementedError
 
     def states(self, result: Result) -> Mapping[str, Stated]:
-        """Return, by name, a result's values that a saved experiment stores and checks recompute; empty by default."""
+        """Return the values of a result, by name, that an experiment saves and a check recomputes; empty by default."""
         return {}
 
 

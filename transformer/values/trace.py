@@ -65,7 +65,7 @@ PARTS: Mapping[Stack, tuple[Part, ...]] = {
     "encoder": ("self_attention", "feed_forward"),
     "decoder": ("self_attention", "cross_attention", "feed_forward"),
 }
-# Token fields and their names in files. The files keep the names of older versions.
+# Token fields and their names in files. The files still use the field names from older versions.
 STORED = {"source_tokens": "source_pieces", "target_tokens": "target_pieces", "predicted_tokens": "predicted_pieces"}
 TEXTS = ("source_text", "target_text", "complete", "model")
 # Suffix that marks the model version of a trace made with hooks. Such a run cannot be repeated from its trace.

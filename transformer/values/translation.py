@@ -119,8 +119,8 @@ class Translation:
 class LogitLens:
     """Predictions that result from applying the final norm and the output layer to each decoder layer's output.
 
-    nostalgebraist 2020, "interpreting GPT: the logit lens", applied to a decoder. The last layer's prediction is the
-    model's own.
+    The method is from nostalgebraist 2020, "interpreting GPT: the logit lens", and is applied to a decoder here. The
+    last layer's prediction is the model's own.
 
     Attributes:
         candidate_ids: ids of the most likely next tokens, best first, [L, T, C].

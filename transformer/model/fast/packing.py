@@ -10,7 +10,7 @@ WORTH_ALL_CORES = 1 << 21
 
 
 class PackedWeights:
-    """Bias [outputs] and half-precision copies of weights [outputs, inputs], for products on one or all CPU cores.
+    """A layer's bias [outputs] and half-precision copies of its weights [outputs, inputs], for one or all CPU cores.
 
     A decoding step multiplies one or a few vectors by every matrix, so it takes about as long as reading the matrices
     from memory. A checkpoint's weights are half-precision numbers, so reading them in half precision loses nothing.
