@@ -21,8 +21,8 @@ from transformer.commands.terminal import MAX_PORT
 PROCESS_MEMORY = 1_000_000_000
 # Maximum for the default number of processes. Four processes serve more users than a lecture hall has seats.
 MAX_DEFAULT_PROCESSES = 4
-# Maximum number of processes that the user can request. A larger number may be a typing error and could fill the
-# memory.
+# Maximum number of processes that the user can request. A larger number is probably a typo and could exhaust
+# the memory.
 MAX_PROCESSES = 256
 # BACKLOG: number of connections that may wait to be accepted; enough if everyone in a lecture hall opens a link.
 # CONNECTIONS: number of open connections per process.
@@ -149,7 +149,7 @@ async def serve(
     up: list[asyncio.Future[None]] = [loop.create_future() for _ in backends]
     listens = asyncio.Event()
     tasks: list[asyncio.Task[None]] = []
-    # The proxy starts first, so that users who come too early get a message.
+    # The proxy starts first, so that users who connect before the app is ready get a message.
     with closing(await ReverseProxy(backends, listening.getsockname()[1], endpoint).start(listening)):
         try:
             for backend, ready in zip(backends, up, strict=True):

@@ -48,7 +48,7 @@ COMMANDS = {
     "language-model": ("language_model", "continue or score texts, or find copying heads"),
     "tasks": ("tasks", "train a small Transformer to copy, reverse, sort or add"),
 }
-# Packages in requirements.txt that every command imports, and all those that the app imports.
+# Packages in requirements.txt. LIBRARY lists those that every command imports, PACKAGES all that the app imports.
 LIBRARY = ("torch", "numpy", "scipy", "sentencepiece", "tokenizers", "safetensors", "msgspec")
 PACKAGES = (*LIBRARY, "streamlit", "plotly", "altair", "pandas", "PIL", "segno", "starlette")
 OPTIONS = ("--lecture", "--processes")
@@ -128,7 +128,7 @@ def check_spelling(options: Sequence[str]) -> None:
     Streamlit would answer a misspelled option with its own usage message, which does not list this command's options.
 
     Raises:
-        SystemExit: an option resembles an option of this command.
+        SystemExit: an unknown option resembles an option of this command.
     """
     for option in options:
         name = option.partition("=")[0]

@@ -260,9 +260,9 @@ class ReverseProxy:
         return None
 
     def _choose(self, wanted: int | None, tried: set[int]) -> int | None:
-        """Return the index of a running process that is not in `tried`; None if there is none.
+        """Return the index of a running process that is not in `tried`; None if there is no such process.
 
-        `wanted`, the browser's previous process, has priority over the process with the fewest pages.
+        Prefer `wanted`, the browser's previous process; otherwise, choose the process with the fewest pages.
         """
         there = [
             number for number, backend in enumerate(self._backends) if backend.port is not None and number not in tried

@@ -17,7 +17,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["compare_heads"]
 
-# Put all controls on one line: on a projector, every line above a figure pushes it off the screen.
+# Put all controls on one line: on a projector, each extra line above a figure pushes more of it off the screen.
 with st.container(gap="xsmall"):
     controls = st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
     with controls:

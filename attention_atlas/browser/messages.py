@@ -9,10 +9,10 @@ from transformer.values.trace import Kind, Trace
 
 
 def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tuple[Kind, dict[str, Any]]:
-    """Return the attention kind and the complete selection with which the browser opens.
+    """Return the attention kind and the complete selection that the attention browser shows first.
 
     Raises:
-        AttentionError: `trace` is not a trace, or the kind, layer, head or choice does not exist.
+        AttentionError: `trace` is not a Trace or lacks the kind, layer or head, or `choice` has an unknown option.
     """
     if not isinstance(trace, Trace):
         kind_of_value = type(trace).__name__

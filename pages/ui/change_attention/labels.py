@@ -13,8 +13,8 @@ def edit_label(edit: Edit, trace: Trace) -> str:
 
 
 def edit_links(edit: Edit, trace: Trace) -> str:
-    """Return an edit as text: the word whose row it sets and the words that this word then attends to, as in “it” →
-    “street” 100%.
+    """Return an edit as text, such as “it” → “street” 100%: the word whose row is set, and the words that this word
+    then attends to.
     """
     source, target = trace.source_text, trace.target_text
     row_text, column_text = source if edit.kind == "encoder" else target, target if edit.kind == "decoder" else source

@@ -27,9 +27,9 @@ def series_colour(column: str, colours: Mapping[str, str], *, title: str | None 
 def against_random(
     table: pd.DataFrame, step: str, colours: Mapping[str, str], *, title: str, unit: str, point: bool = False
 ) -> alt.LayerChart:
-    """Return a line chart of chosen orders of removal, with a band for the range of the random orders.
+    """Return a line chart that compares chosen orders of removing items with random orders.
 
-    A dashed line shows the mean of the random orders.
+    Each chosen order gets a line; a band shows the range of the random orders, and a dashed line their mean.
 
     Args:
         table: one row per order and step, with the columns order, value, and `step`.

@@ -34,10 +34,10 @@ class BrowserState:
     choice: AttentionParams
 
     def after(self, now: BrowserState) -> BrowserState:
-        """Return the state that the browser shows after the server switches to `now` without sending a new request.
+        """Return the state that the browser shows after a switch to `now` without a new request from the server.
 
-        The browser drops pins that belong to another sentence. `shift` comes from `now`, because the browser has no
-        control that changes this parameter.
+        The browser drops pins that belong to another sentence. `shift` is taken from `now`, because the browser has no
+        control that changes it.
         """
         choice = self.choice if self.sentence == now.sentence else self.choice.unpinned()
         return BrowserState(now.sentence, replace(choice, shift=now.choice.shift))

@@ -1,4 +1,4 @@
-"""The experiment of a page: the runs of the model that produced the numbers shown, and their results.
+"""A page's experiment: the model runs that produced the numbers shown, and their results.
 
 Every saved figure contains the experiment, and a button saves the experiment as a file. Another control repeats the
 runs of this page or of a saved experiment, and compares the results.

@@ -32,7 +32,7 @@ FILL_CONTAINER = {"width": "stretch", "height": "stretch"}
 
 
 def figure_component(entry: str) -> Any:
-    """Register a JavaScript figure, and return a function that draws it, with `lecture: true` in lecture mode."""
+    """Register a JavaScript figure and return a function that draws it. Lecture mode adds `lecture: true` to `data`."""
     draw_component = component(entry)
 
     def draw(*, data: Mapping[str, Any] | bytes, **options: Any) -> Any:

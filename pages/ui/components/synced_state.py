@@ -93,6 +93,6 @@ def synced_params(key: str, params: Params) -> tuple[dict[str, Any], Callable[[]
 
 
 def _new_number() -> int:
-    """Return an unused request number, based on the time, because an open page may outlive the server process."""
+    """Return an unused request number. It is based on the time, because an open page may outlive the server process."""
     st.session_state[NUMBER] = max(time.time_ns() // 1_000_000, st.session_state.get(NUMBER, 0) + 1)
     return st.session_state[NUMBER]

@@ -135,7 +135,7 @@ def draw_decoding(
         # Treat the next state as a new request, even if it equals the previous state.
         SYNCED.forget()
 
-    # The component contains two figures: one step of the text and, below it, the beam-search tree.
+    # The component contains two figures: one decoding step and, below it, the beam-search tree.
     with (
         saveable(
             "beam_tree", "The beam-search tree", when=traced.translation.tree is not None, label="Save the tree as"

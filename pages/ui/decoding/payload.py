@@ -31,9 +31,9 @@ def decoding_payload(
 ) -> bytes:
     """Return a message in the format of `attention_atlas.browser.wire`, with all steps and all attention weights.
 
-    Attention weights are encoded as codes, [L * H + 1, T, B + T] for the decoder and [L * H + 1, T, S] for
-    cross-attention. T is the number of decoding steps. B is the number of earlier trace rows, which predict a language
-    model's prompt; 0 for translators. The last plane is the mean of all heads.
+    Attention weights are sent as codes: [L * H + 1, T, B + T] for the decoder and [L * H + 1, T, S] for
+    cross-attention. T is the number of decoding steps. B is the number of trace rows before the first step. These rows
+    predict a language model's prompt; B is 0 for translators. The last plane is the mean of all heads.
 
     Args:
         traced: the decoded text.

@@ -142,7 +142,7 @@ def use_on_all_pages(
         tokenizer: the tokenizer of the target language.
     """
     is_own = decoded.tokens == own_ids
-    # On this page, keep showing how the translation was decoded: do not treat it as a translation that the user typed.
+    # Another translation is stored like one that the user typed. With `search`, this page still shows its decoding.
     session.update(DecodingParams, search=not is_own)
     if is_own:
         session.read_instead("")

@@ -95,7 +95,7 @@ def find_example(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Exa
 
 
 def head_address(exhibit: Exhibit, example: Example) -> dict[str, str]:
-    """Return URL parameters that open an exhibit's head for an example sentence, with the words it links pinned."""
+    """Return URL parameters that show an exhibit's head on an example sentence and pin the words the head links."""
     params = replace(
         session.attention(),
         layer=exhibit.layer,

@@ -1,4 +1,4 @@
-"""Shows the attribution graph of a predicted token, and predicted and measured effects of the graph's paths."""
+"""Shows a predicted token's attribution graph, with the predicted and the measured effects of its paths."""
 
 import numpy as np
 import pandas as pd
@@ -83,8 +83,8 @@ def show_graph(reading: TracedReading) -> None:
     # Edges from biases are listed, but never cut, because biases do not depend on the sentence.
     all_paths = pd.concat((paths, bias_table(graph, pruned, question)), ignore_index=True)
     all_paths = all_paths.rename(columns={"predicted": PREDICTED_EFFECT, "measured": MEASURED_EFFECT})
-    # Streamlit remembers whether an expander is open, so the expander with measured effects has a separate key, and
-    # opens by itself.
+    # Streamlit remembers by key whether an expander is open. The expander with measured effects has its own key, so
+    # that it is open at first.
     show_numbers(
         all_paths,
         "graph_paths_measured" if params.every else "graph_paths",

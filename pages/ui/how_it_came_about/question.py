@@ -80,8 +80,8 @@ def labels_of(tokens: Sequence[Token], text: str) -> tuple[str, ...]:
 
 
 def pick_question(reading: TracedReading) -> PathQuestion:
-    """Show a button for each predicted token, and a select box for the token to compare with; return the chosen
-    question.
+    """Show a button for each predicted token, and a select box for the token to compare the chosen one with. Return
+    the chosen question.
     """
     trace, params = reading.trace, session.params(GraphParams)
     predicted = labels_of(trace.predicted_tokens, trace.target_text)

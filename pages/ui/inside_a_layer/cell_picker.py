@@ -1,4 +1,4 @@
-"""Shows a map and select boxes for picking a cell, a summary of the cell, and a button for "Positional encoding"."""
+"""Shows a map and select boxes to pick a cell, a summary of the cell, and a button to open "Positional encoding"."""
 
 import numpy as np
 import streamlit as st

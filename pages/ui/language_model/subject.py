@@ -38,7 +38,7 @@ WIDTH = 160
 # In the model select box, the value that stands for the translator. All values except TRANSLATOR_OPTION and OWN_OPTION
 # are names of model folders.
 TRANSLATOR_OPTION = ""
-# In the same box, the value that stands for attention from a file. It is no folder's name, because it contains a slash.
+# In the model select box, the value for attention from a file. It cannot be a folder name, because it has a slash.
 OWN_OPTION = "/own"
 
 
@@ -109,8 +109,8 @@ def read_subject() -> HeadReading:
 
 
 def copying_head_names() -> AlsoNamed:
-    """Return additional names for a language model's heads, based on their attention in random patterns; empty for any
-    other model.
+    """Return additional names for a language model's heads, based on how they attend when the model reads random
+    patterns; empty for any other subject.
     """
     return copying_names(language_model()) if is_language_model() else {}
 

@@ -172,8 +172,8 @@ def ranks(table: Table) -> alt.LayerChart:
 def tiles(table: Table) -> alt.LayerChart:
     """Return a chart with one tile per head and one row of tiles per layer.
 
-    With one value per head, the tile's colour shows this value. With two values, a tile is coloured where the first
-    value is larger than the second, and grey elsewhere.
+    With one value per head, the tile's colour shows this value. With two values, a tile is coloured if the first value
+    is larger than the second, and grey otherwise.
 
     Args:
         table: a table with one or two values from 0 to 1 per head. `Table.across` is the number of heads in a layer.

@@ -14,7 +14,7 @@ SUBJECTS = {
     SECONDS: "With full attention, a pass over **{length:,} tokens** takes {amount}.",
     KEYS_AND_VALUES: "The keys and values of **{length:,} tokens** take {amount} per head.",
 }
-# Names of the kinds of attention, with the block size or stride that was measured.
+# Names of the kinds of attention, with the block size or stride used in the measurements.
 FULL_NAMES: Mapping[Attention, str] = {
     "full": "Full",
     "local": f"Local, in blocks of {configuration('local').block} tokens",

@@ -47,7 +47,7 @@ class Pin:
         return cls(kind, layer - 1, head - 1, size == "words", sentence)
 
     def within(self, layers: int, heads: int) -> Pin:
-        """Return a copy for a model with the given numbers of layers and heads. Indices too large are clipped."""
+        """Return a copy for a model with `layers` layers and `heads` heads. Indices that are too large are clipped."""
         return replace(self, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
 
 

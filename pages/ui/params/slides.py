@@ -19,8 +19,8 @@ from transformer.files.experiment_mark import EMBEDDED
 from transformer.text.normalisation import replace_surrogates
 
 MAX_SLIDES = 60
-# Maximum length of one slide's percent-encoded URL, in characters. Most URLs are shorter: a page can become a slide
-# only if the values of its URL parameters have at most `state.MAX_OFFERED` characters.
+# Maximum length of one slide's percent-encoded URL, in characters. Most URLs are much shorter, because only a page
+# whose URL parameter values total at most `state.MAX_OFFERED` characters can become a slide.
 LONGEST = 12_000
 # Maximum length of the encoded list of slides, in characters, so that servers and proxies accept the whole URL.
 LONGEST_CODE = 6_000

@@ -9,7 +9,7 @@ SUBJECTS = (TRANSLATOR, LANGUAGE_MODEL, OWN) = ("translator", "language_model", 
 
 @dataclass(frozen=True)
 class SubjectParams(Params):
-    """The model or file whose heads *Compare heads*, *Inside a layer* and *How it came about* show.
+    """The model or file whose heads are shown on *Compare heads*, *Inside a layer* and *How it came about*.
 
     Attributes:
         subject: one of SUBJECTS. `ModelParams` names the translator, `LanguageModelParams` the language model, and

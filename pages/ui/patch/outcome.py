@@ -55,7 +55,7 @@ REVERSED_EFFECT = "the choice moves the other way"
 
 
 def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
-    """Show the patched run between the two original runs, both directions' effects, and what the patch reaches."""
+    """Show the patched run between the two original runs, the effect in both directions, and what the patch reaches."""
     if not patch.patches:
         st.warning(
             "This token has no partner in the other sentence, so nothing can be patched. Choose a partner under “Its "

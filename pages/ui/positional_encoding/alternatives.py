@@ -28,8 +28,8 @@ LEARNED_TABLE = "source_positions.table"
 
 
 def show_alternatives() -> None:
-    """Show a map of all position pairs for each way to encode positions. Also plot its values by offset, except for
-    rotary encoding.
+    """Show a map of all position pairs for each way to encode positions. For each way except rotary encoding, also
+    plot the dot products or biases by offset.
     """
     model = translator()
     config, weights = model.config, CachedRuns(model).weights()

@@ -95,7 +95,7 @@ def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, 
 
     own_trace = traced()
     try:
-        # An empty translation, or one cut off at the length limit, cannot be read back.
+        # A translation cannot be given to the model if it is empty or was cut off at the length limit.
         return ShuffledRun(name, own_trace, traced(target) if target.strip() else None)
     except TextError:
         return ShuffledRun(name, own_trace, None)

@@ -48,7 +48,7 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class Difference:
-    """How differently a head attends to two sentences: the mean Jensen-Shannon divergence of its rows, in nats."""
+    """How differently a head attends in two sentences: mean Jensen-Shannon divergence of matching rows, in nats."""
 
     kind: Kind
     layer: int

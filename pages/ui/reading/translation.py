@@ -16,8 +16,8 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
 
-# Session-state key for the number of translations that the user has entered. This number is part of the widget key of
-# the box for entering a translation, so a new number closes this box.
+# Session-state key for the number of translations that the user has entered. The key of the widget for entering a
+# translation contains this number, so the widget closes whenever the number changes.
 OWN_TRANSLATION = "another_translation"
 # Shown in place of a translation without tokens.
 EMPTY_TRANSLATION = "*(nothing: the end symbol came first)*"
@@ -83,9 +83,9 @@ def _show_given(reading: Reading) -> None:
 
 
 def _read_another(typed: str) -> None:
-    """Callback: read the user's translation, and close its box, because the box would cover the discard button.
+    """Callback: read the user's translation, and close its input box, which would otherwise cover the discard button.
 
-    The box gets a new key, because a late message from the browser would report a box with the old key as still open.
+    A new key closes the box. With the old key, a late message from the browser would report it as still open.
     """
     session.read_target(typed)
     st.session_state[OWN_TRANSLATION] = st.session_state.get(OWN_TRANSLATION, 0) + 1

@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 CHECK_INTERVAL = 0.2
 ATOMIC_TYPES = frozenset((str, bytes, int, float, type(None)))
 COLLECTIONS, MAPPINGS = (tuple, list, set, frozenset), (dict, MappingProxyType)
-# The waiting message that each thread shows, so that nested calls do not show a second message.
+# Stores the waiting message that each thread is showing, so that nested calls do not show a second one.
 _thread = threading.local()
 
 
@@ -172,7 +172,7 @@ class SharedResults:
 
 
 def _message_shown(message: str) -> AbstractContextManager[None]:
-    """Return a context manager that shows a message if this thread renders a page and shows no other message."""
+    """Return a context manager that shows a message if this thread is rendering a page and showing no other message."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
     return _Spinner(message) if message and drawing and not getattr(_thread, "announced", None) else nullcontext()
 
@@ -245,14 +245,14 @@ def size_in_bytes(value: object) -> int:
             total += sys.getsizeof(each) - (each.nbytes if each.flags.owndata else 0)
             continue
         total += sys.getsizeof(each)
-        # Do not look inside atomic values, which are most of the objects in a result.
+        # Do not look inside atomic values, which make up most of the objects in a result.
         if type(each) not in ATOMIC_TYPES:
             waiting.extend(_parts(each))
     return total
 
 
 def _parts(value: object) -> Iterable[object]:
-    """Return the objects that a value directly refers to, for the types that occur in results."""
+    """Return the objects that a value directly refers to. Only the types that occur in results are supported."""
     if isinstance(value, COLLECTIONS):
         return value
     if isinstance(value, MAPPINGS):

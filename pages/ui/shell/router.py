@@ -53,8 +53,8 @@ def navigate() -> None:
     name = page.url_path or FIRST
     slide = opened_page(name)
     _mark_open(page, sections)
-    # If a slide is about to open on another page, do not write the slide's URL parameters yet. Otherwise, the back
-    # button would return to the previous page with the slide's parameters.
+    # If a slide is about to open on another page, do not write the slide's URL parameters yet. If they were written
+    # now, the back button would return to the previous page with the slide's parameters.
     follow_address(slide or page.url_path, write=slide is None)
     # While a lesson is open, the Lessons page hides its title, because the lesson shows a title too.
     _show_heading(page.title, is_visible=name in TITLED_PAGES and (name != "lessons" or not params(LessonParams).id))

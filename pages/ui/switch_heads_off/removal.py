@@ -32,8 +32,8 @@ from transformer.values.interventions import Interventions, head_name
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
 # Display names of the removal orders in recorded measurements, by `Quality.order`.
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# In one sentence, heads "can go" until the translation loses more than half of its probability (HALF_PROBABILITY, in
-# nats). Over many sentences, heads can go until BLEU falls below SCORE_SHARE times the BLEU of the intact model.
+# For one sentence, heads can be removed until the translation loses more than half of its probability
+# (HALF_PROBABILITY, in nats). Over many sentences, the limit is a BLEU of SCORE_SHARE times the intact model's BLEU.
 HALF_PROBABILITY, SCORE_SHARE = math.log(2), 0.9
 # Number of random removal orders for one sentence.
 SEEDS = 3

@@ -1,4 +1,4 @@
-"""Writes the captions below attention maps, which describe the head's behaviour and explain how to read its map."""
+"""Writes the captions below attention maps. Each describes a head's behaviour and explains how to read its map."""
 
 from collections.abc import Sequence
 
@@ -149,7 +149,7 @@ def _describe_oddities(view: View, metrics: HeadMetrics, layer: int, head: int) 
 
 
 def _describe_outlier(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
-    """Return, in a list, a Markdown sentence about the row that contradicts the head's name most; [] if none does."""
+    """Return a list with a Markdown sentence on the row that most contradicts the head's name; [] if no row does."""
     outlier = expected.outlier(view.weights[layer, head])
     if outlier is None:
         return []

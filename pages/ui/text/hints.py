@@ -71,8 +71,8 @@ def _unknown_parts(text: str, tokens: Sequence[Token]) -> list[str]:
     for token in tokens:
         if token.span and (BYTE.fullmatch(token.text) or token.role == "unknown"):
             start, end = token.span
-            # All bytes of a character have the character's span. Adjacent characters, such as those of
-            # an emoji, become one part.
+            # All byte tokens of a character share that character's span. Spans that touch, such as those of
+            # an emoji's characters, are merged into one part.
             if parts and start <= parts[-1][1]:
                 parts[-1] = parts[-1][0], max(end, parts[-1][1])
             else:
