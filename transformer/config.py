@@ -129,7 +129,7 @@ class TransformerConfig:
         return tuple(kind for kind in get_args(Kind) if self.layers_of(kind))
 
     def layers_of(self, kind: Kind) -> int:
-        """Return the number of layers L with the given attention kind; cross-attention needs both stacks."""
+        """Return the number of layers L with an attention kind; 0 for cross-attention unless both stacks exist."""
         if kind == "encoder":
             return self.encoder_layers
         return self.decoder_layers if kind == "decoder" or self.encoder_layers else 0

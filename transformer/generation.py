@@ -21,7 +21,7 @@ class Generation:
         bad_words_ids: token sequences that are never written.
         forced_eos_token_id: id of the token to write when a text reaches the maximum length.
         early_stopping: when beam search ends. True: once as many hypotheses are finished as there are beams. False:
-            once, in addition, the best live hypothesis, scored at its present length, is no better than the worst
+            once this is so and the best live hypothesis, scored at its present length, is no better than the worst
             finished one. "never": like False, but the live hypothesis is scored at the maximum length.
         renormalize_logits: whether probabilities are normalised to sum to 1 after the other settings are applied.
     """

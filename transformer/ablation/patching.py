@@ -323,7 +323,7 @@ def influence_cone(
 
 
 def stream_changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
-    """Measure how much each cell of the residual streams changes between two traces with details.
+    """Measure how much each cell of the residual streams changes between two traces that were recorded with details.
 
     Shapes are as in `influence_cone`.
 

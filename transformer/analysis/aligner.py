@@ -1,6 +1,6 @@
-"""Finds a model's best alignment heads in cross-attention.
+"""Finds the cross-attention heads of a model that align target tokens with source tokens best.
 
-They align a target token either at the decoding step that predicts the token or at the next step, which reads it.
+They align a target token either at the step that predicts the token or at the next step, where the token is the input.
 """
 
 from dataclasses import dataclass

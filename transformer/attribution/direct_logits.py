@@ -2,9 +2,9 @@
 
 The residual stream after the last layer is the sum of the embedding, the outputs of all heads and feed-forward
 networks, and biases. If the last layer norm's scale is fixed at its observed value, each logit is also a sum over these
-components (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm models only). The scale of
-an embedding norm is fixed likewise. The encoder does not write to the decoder's stream, so it contributes only through
-cross-attention heads.
+components (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm models only). If the
+embedding has a layer norm, its scale is fixed in the same way. The encoder does not write to the decoder's stream, so
+it contributes only through cross-attention heads.
 """
 
 from collections.abc import Sequence

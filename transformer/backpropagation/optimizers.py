@@ -19,7 +19,7 @@ def sgd(parameters: Arrays, gradients: Arrays, *, learning_rate: float) -> dict[
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Adam's state: running means of g and of g² by name, and the number of steps taken."""
+    """Adam's state: running means of the gradients g and of g², by parameter name, and the number of steps taken."""
 
     mean: Arrays = field(default_factory=dict)
     square: Arrays = field(default_factory=dict)

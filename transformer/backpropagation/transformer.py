@@ -182,7 +182,7 @@ def _normalised(
 def _normalised_backward(
     name: str, grad: np.ndarray, saved: LayerNormSaved | None
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return the gradients of the norm's input, [B, N, D], and its parameters; without a norm, return `grad` and {}."""
+    """Return the gradients of a norm's input, [B, N, D], and of its weight and bias; without a norm, `grad` and {}."""
     if saved is None:
         return grad, {}
     gradients = layer_norm_backward(grad, saved)

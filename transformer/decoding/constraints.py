@@ -199,7 +199,7 @@ class AppliedConstraints:
     def _tokens(self, state: State, left: int) -> tuple[bool, Tensor]:
         """Return (True, ids of the only allowed tokens) or (False, ids of the disallowed tokens)."""
         following = self._spelling.following(state, self._fewest, left) - self._never
-        # Inside a character that can be completed, allow only tokens that continue it. Otherwise, a new one begins.
+        # Inside a character that can be completed, allow only tokens that continue it. Otherwise, start a character.
         if state != WHOLE and following:
             return True, self._ids(following)
         following = self._spelling.following(WHOLE, self._fewest, left)

@@ -5,8 +5,8 @@ import re
 # FORMULA matches the first character of a cell that a spreadsheet would run as a formula. NUMBER matches numbers, which
 # are safe even if they begin with + or -.
 FORMULA = re.compile(r"[=+\-@＝＋－＠\t\r\n]")
-# INNER_FORMULA matches a separator before a formula. If a spreadsheet's list separator is not a comma (as on German or
-# French Windows), it begins a new cell. Quotation marks do not prevent this, because they count only at a cell's start.
+# INNER_FORMULA matches a separator before a formula. A spreadsheet whose list separator is not a comma (as on German or
+# French Windows) begins a new cell there. Quotation marks do not prevent this: they count only at a cell's start.
 INNER_FORMULA = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 

@@ -98,7 +98,7 @@ def _locate(source: str, revision: str | None, pickle: bool) -> tuple[Path, str,
 
 
 def _languages(model: ImportedModel, source: Language | None, target: Language | None) -> Languages | None:
-    """Return the source and target languages: the given ones, or else the folder's; None if neither is known."""
+    """Return the source and target languages, each from the folder if it is not given; None if both are unknown."""
     if (source is None and target is None) or any(code.startswith("<<") for code in model.tokenizer.codes):
         return model.card.languages
     languages_of_card = model.card.languages or UNKNOWN

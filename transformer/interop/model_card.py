@@ -22,8 +22,8 @@ class ModelCard:
     Attributes:
         languages: source and target languages; None if unknown.
         licence: licence in the header of README.md; empty if there is none.
-        text: README.md without the header. HTML and images are removed, because the text is untrusted and a page would
-            fetch the images.
+        text: README.md without the header. HTML and images are removed, because the text is untrusted and a page that
+            shows it would fetch the images.
     """
 
     languages: Languages | None

@@ -275,7 +275,7 @@ def _ids_by_token(model: bytes, family: Family) -> dict[str, int]:
 
 
 def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:
-    """Return vocab.json, extended by the tokens from other files for which the model's embeddings have a row."""
+    """Return vocab.json, extended by those tokens from other files that have a row in the model's embeddings."""
     ids = read_ids(content, IDS)
     more = {token.content: number for number, token in sorted(added.items()) if len(ids) <= number < rows}
     if not more:

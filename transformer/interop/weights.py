@@ -124,7 +124,7 @@ def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int,
 
 
 def layers(tensors: dict[str, Tensor], config: TransformerConfig) -> dict[str, Tensor]:
-    """Remove from `tensors` the weights of all layers and of the norms before and after all layers.
+    """Remove from `tensors` the weights of all layers, and of the norms before the first layer and after the last.
 
     Returns:
         The removed weights, by this project's names.

@@ -62,9 +62,9 @@ class Evidence:
         return self.runs.get(TraceRun(self.sentence, read, details, interventions))
 
     def head_changes(self) -> np.ndarray:
-        """Return the change in the translation's log-probability when each head alone is removed, in nats.
+        """Return the change in the translation's log-probability, in nats, when each head is removed on its own.
 
-        Heads are removed by zero ablation. They are in the order of `all_heads`.
+        Heads are removed by zero ablation. The changes are in the order of `all_heads`.
         """
         variants = tuple(Interventions(gates={head: 0.0}) for head in all_heads(self.runs.config))
         return self.runs.get(ScoresRun(self.sentence, None, variants)).change

@@ -39,7 +39,7 @@ def lesson_files() -> dict[str, Path]:
 def step_count(name: str) -> int:
     """Return the number of steps in a lesson, or MAX_STEPS if the lesson's file is missing or invalid.
 
-    The steps are not validated, because importing the claims takes seconds.
+    The steps are not validated, because validation imports the claims, which takes seconds.
     """
     try:
         steps = read_document(read_small(lesson_files()[name], MAX_BYTES).decode("utf-8")).get("steps")

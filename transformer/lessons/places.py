@@ -45,7 +45,7 @@ def places_of(
     If two places have the same name, only the first is kept.
 
     Args:
-        show, figure: name and parameters of a step's figure, with quoted values filled in.
+        show, figure: name and parameters of a step's figure, after the values that they quote have been filled in.
         evidence: the step's sentence and the model.
         head: 0-based layer and head of a map; None for a figure without a head.
     """

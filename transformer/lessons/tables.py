@@ -413,7 +413,7 @@ def _cut_paths(evidence: Evidence, step: int) -> Table:
 
 
 def _path_ranks(evidence: Evidence, step: int) -> Table:
-    """Return rank correlations of predicted with measured path effects: on a logit difference, and on one logit."""
+    """Return rank correlations of predicted with measured path effects on a logit difference and on a single logit."""
     token, other, against, alone = path_ranks(evidence, step)
     return Table(
         "explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {"rank correlation": [against, alone]}

@@ -1,8 +1,8 @@
 """Starts workers that measure a corpus: processes on this machine, or tasks on a Ray cluster.
 
 On a cluster, each part of the file is a Ray task (https://docs.ray.io/en/latest/ray-core/tasks.html). Ray Data is not
-used, for two reasons. First, the saved state covers the file up to a line, so results must arrive in file order.
-Second, the file should not be read further ahead than the workers need.
+used, for two reasons. First, the saved state covers the file from its start to some line, so results must arrive
+in file order. Second, the file should not be read further ahead than the workers need.
 """
 
 import multiprocessing

@@ -128,7 +128,7 @@ def second_trace(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trac
         AtlasError: B cannot read the text.
     """
     text, first, second = _text_for_second(a, b, trace.source_text)
-    # Token ids are valid only for the tokenizer that produced them. Another tokenizer gets the text.
+    # Token ids are valid only for the tokenizer that produced them. If B's tokenizer differs, pass the text instead.
     alike = a.tokenizer.fingerprint == b.tokenizer.fingerprint
     target = tuple(token.id for token in trace.predicted_tokens) if alike else trace.target_text
     return runs.get(TraceRun(text, target if first.target.name == second.target.name else None))

@@ -43,7 +43,7 @@ class Encoding:
     learned = False
 
     def table(self, length: int, d_model: int) -> np.ndarray | None:
-        """Return the vectors to add to the embeddings at positions 0 to P - 1, [P, D]; None for no vectors.
+        """Return the vectors to add to the embeddings at positions 0 to P - 1, [P, D]; None if there are none.
 
         Learned vectors are not returned, because they are parameters.
         """

@@ -172,7 +172,7 @@ class DecoderCache:
 
     @property
     def _carried(self) -> Tensor:
-        """Any tensor of the cache: it is on the cache's device, and its first axis is the batch."""
+        """One tensor of the cache, from which the cache's device and its batch size (first axis) are read."""
         return (self.memory_keys_and_values or self.past)[0].joined if self.unread is None else self.unread
 
     def of_layer(self, layer: int) -> LayerCache:

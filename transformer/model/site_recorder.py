@@ -36,7 +36,7 @@ class SiteRecorder(Recorder):
         super().store(kind, name, x)
         if (site := f"{kind}.{name}") in self._tensors:
             if torch.is_grad_enabled():
-                # A loaded model's parameters need no gradients, so request a gradient for x. Make x a separate tensor,
+                # A loaded model's parameters do not require gradients, so make x require one. Make x a separate tensor,
                 # because a hook may return the same tensor in every layer.
                 x = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
             self._tensors[site].append(x)

@@ -74,7 +74,7 @@ class Connection:
             try:
                 reply = self._once(path, body, seconds)
             except ConnectionRefusedError as error:
-                # No process listens at the URL, so more attempts would only keep the user waiting.
+                # No process is listening at the URL, so retrying would only keep the user waiting.
                 raise self._gone("no server is listening there") from error
             except TimeoutError as error:
                 raise self._gone("the server did not send a complete answer in time") from error

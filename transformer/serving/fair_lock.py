@@ -18,7 +18,7 @@ class DisconnectedError(Exception):
 
 
 class FairLock:
-    """Fair lock: runs compute one at a time, in order of arrival. Each instance belongs to one event loop.
+    """Fair lock: only one run computes at a time, in order of arrival. Each instance belongs to one event loop.
 
     Args:
         most: maximum number of runs in progress. A run occupies a thread even while it waits, so the lock has its own

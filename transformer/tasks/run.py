@@ -80,6 +80,6 @@ class TaskRun(StepCount):
         return max(0, sum(snapshot.step <= step for snapshot in self.snapshots) - 1)
 
     def with_weights(self, index: int) -> Snapshot:
-        """Return, of the snapshots that have weights, the one whose step is nearest to that of snapshot `index`."""
+        """Return the snapshot with weights whose step is nearest to that of snapshot `index`."""
         with_weights = [snapshot for snapshot in self.snapshots if snapshot.weights is not None]
         return min(with_weights, key=lambda snapshot: abs(snapshot.step - self.snapshots[index].step))

@@ -104,5 +104,5 @@ def prefix_matches(
 
 
 def mean(each: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Return the mean of arrays [L, H]; if there are none, return NaNs shaped like the head axes of `weights`."""
+    """Return the mean of arrays [L, H]; if there are none, return NaNs, [L, H], with L and H as in `weights`."""
     return np.stack(each).mean(axis=0, dtype=np.float64) if each else np.full(weights.shape[1:3], np.nan)

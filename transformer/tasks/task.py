@@ -68,7 +68,7 @@ class Task(ABC):
 
     @abstractmethod
     def check(self, source: Tokens) -> None:
-        """Check that a source is a valid question for the task, given that all its symbols are allowed.
+        """Check that a source is a valid question for the task, assuming that all symbols in the source are allowed.
 
         Raises:
             TaskError: the source is invalid; the message says why.

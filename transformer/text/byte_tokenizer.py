@@ -52,7 +52,7 @@ class ByteTokenizer:
     Args:
         files: file contents by name: the files that exist among `transformer.text.byte_vocabulary.FILES`, and
             symbols.json if it exists.
-        rows: number of embedding rows in the model. Typed text never becomes an added token without an embedding row.
+        rows: number of embedding rows in the model. Typed text is never encoded as an added token that has no row.
         start, end: candidate ids or texts for the start symbol and the end symbol, best first. Candidates that are
             missing from the vocabulary or are ordinary text are skipped. If none is left, the symbol in the tokenizer's
             settings is used, or else <|endoftext|>.

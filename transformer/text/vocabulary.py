@@ -19,7 +19,7 @@ VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
 WHITE_SPACE = re.compile("|".join(SIGNS))
-# Code such as ">>fra<<" at the beginning of a source text, which chooses a multilingual model's target language.
+# Code that chooses a multilingual model's target language, such as ">>fra<<", at the beginning of a source text.
 TARGET_CODE = re.compile(">>.+<<")
 # Code at the beginning of a source text: "<<eng_Latn>>" for the source language, ">>deu_Latn<<" for the target.
 ANY_CODE = re.compile(r"\s*(<<[^<>]+>>|>>[^<>]+<<)")

@@ -184,7 +184,7 @@ class RunFolder:
 
 
 def _current(name: str) -> str:
-    """Convert a tensor name from an older version's training state, such as "weights.NAME", to the current name."""
+    """Convert a tensor name in an older training state to the current name; only "weights.NAME" can change."""
     part, _, rest = name.partition(".")
     return f"{part}.{current_name(rest)}" if part == "weights" else name
 

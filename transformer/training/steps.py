@@ -110,7 +110,7 @@ class Steps:
         with torch.enable_grad(), waiting:
             with self.autocast():
                 loss = objective(batch.to(self.process.device))
-            # Add to the gradient of the mean loss over the tokens of all processes. DistributedDataParallel divides
-            # gradients by the number of processes, so multiply the loss by that number.
+            # Add this batch's part to the gradient of the mean loss over the tokens of all processes.
+            # DistributedDataParallel divides gradients by the number of processes, so multiply the loss by that number.
             (loss * self.process.count / tokens).backward()
         return float(loss.detach())

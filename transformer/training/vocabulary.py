@@ -19,8 +19,8 @@ class Coverage:
     Attributes:
         words: number of words in the text, including repetitions.
         whole: number of words that are a single token, including repetitions.
-        cut: words that are split and have a single letter among their tokens, each mapped to its tokens, most frequent
-            word first. Only the FREQUENT_WORDS most frequent words are examined.
+        cut: split words with at least one single-letter token, each mapped to its tokens; the most frequent word is
+            first. Only the FREQUENT_WORDS most frequent words are examined.
     """
 
     words: int

@@ -60,7 +60,7 @@ def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
 
 
 def show_recorded_settings(config: TaskConfig) -> None:
-    """Describe the recorded run's settings if they differ from the page's, and offer to use them if the form allows."""
+    """Describe the recorded run's settings if they differ from the page's; offer them if the form allows them."""
     params = session.params(LabParams)
     if config == params.config:
         return

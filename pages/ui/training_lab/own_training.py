@@ -99,7 +99,7 @@ def _current_training() -> Training:
 
 
 def _advance(training: Training, *, steps: int | None = None) -> None:
-    """Train for one time slice or, if that is shorter, `steps` steps, holding the lock that translations need."""
+    """Train for one time slice or `steps` steps, whichever is shorter, holding the lock that translations need."""
     try:
         with MODEL_LOCK:
             training.trainer.advance(steps=steps, seconds=SLICE_SECONDS)

@@ -211,8 +211,8 @@ def _orders(curves: DeletionCurves) -> list[tuple[str, np.ndarray]]:
 
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """Return a table with one row per method, in nats: the mean heights of `best_first` and `worst_first`, and how far
-    the first is below those of the random curves: on average, at least and at most.
+    """Return a table with one row per method, in nats: the mean heights of `best_first` and `worst_first`. Further
+    columns show how far that of `best_first` is below those of the random curves: on average, at least and at most.
     """
     return pd.DataFrame(
         [

@@ -154,9 +154,9 @@ def describe_winner(
     ranked: Sequence[int],
     typed: Mapping[int, Retyping],
 ) -> str:
-    """Return Markdown that names the right word, the methods that picked this word, and the rank of the user's word.
+    """Return Markdown that names the right word and the methods that picked it, and gives the rank of the user's word.
 
-    It also names the picked word whose omission costs most when the sentence is retyped.
+    The Markdown also names the picked word that costs most when the sentence is retyped without it.
     """
     places = _ranks(costs, ranked)
     best = min(places, key=lambda column: places[column])

@@ -35,7 +35,7 @@ from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.trace import Trace
 
 # Methods that get a line in the chart. They score the source and the translation on one scale. So does rollout, but it
-# counts the residual connection as half of each layer, so its source share is the same at every step.
+# has no line: it counts the residual connection as half of each layer, so its source share is the same at every step.
 METHODS_SHOWN: tuple[Method, ...] = ("frozen_gradient", "alti", "erasure")
 # Beginnings of a German translation that are wrong for most sentences.
 BEGINNINGS = ("Ich habe", "Die Musik", "Am Montag", "Das Parlament")

@@ -65,7 +65,7 @@ def show_slow_choice(reading: Reading) -> None:
 
 
 def show_words(reading: Reading) -> None:
-    """Show a chart of the scores with a description, a table of their sums, and a chart of the logit's terms."""
+    """Show a description and a chart of the scores, then a table of their sums and a chart of the logit's terms."""
     question = pick_question(reading)
     show_slow_choice(reading)
     experiment, answers = attributions(reading, question)

@@ -50,7 +50,7 @@ class Expectation:
     read: bool
 
     def support(self, weights: np.ndarray) -> np.ndarray:
-        """Return the expected weight of each row's strongest column in `weights`, averaged over the counted rows.
+        """Find the strongest column of `weights` in each counted row; return the mean of the expected weights there.
 
         Args:
             weights: attention weights, [..., R, C].

@@ -144,9 +144,9 @@ def _negation_translated(trace: Trace) -> Iterator[Link]:
 
 
 def _clause_comma(trace: Trace) -> Iterator[Link]:
-    """Yield the link from a German comma without an English counterpart to the English word that begins the clause.
+    """Yield the link from a German comma that has no English counterpart to the English word that begins the clause.
 
-    Yield nothing unless the German sentence has exactly one comma and the English sentence one clause-opening word.
+    Yield nothing unless there is exactly one comma in the German sentence and one clause-opening word in the English.
     """
     opening = [group for group, word in _source_words(trace)[1:] if word.lower() in SUBORDINATORS]
     commas = [row for row, token in enumerate(trace.predicted_tokens) if token.text.strip("▁") == ","]

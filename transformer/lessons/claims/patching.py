@@ -29,7 +29,7 @@ class MinimalPair:
     Attributes:
         a, b: traces of the lesson's sentence and of the other sentence, both with the translation of the lesson's
             sentence.
-        question: choice between the two candidates, measured by patching activations from `b` into `a`.
+        question: the two sentences and the two candidates, for patching activations from `b` into `a`.
     """
 
     a: Trace

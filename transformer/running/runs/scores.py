@@ -47,7 +47,7 @@ class ScoresRun(TranslatorRun[Scores]):
 
 @dataclass(frozen=True)
 class ComparisonRun(TranslatorRun[Comparison]):
-    """Like `ScoresRun`, but also returns the traces without interventions and under the first variant.
+    """Like `ScoresRun`, but also returns two traces: one without interventions, and one under the first variant.
 
     Attributes:
         text, target, variants: as in `ScoresRun`; `variants` must not be empty.
