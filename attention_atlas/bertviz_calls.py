@@ -1,7 +1,7 @@
 """Functions with the names and arguments of BertViz and CircuitsVis, so that a notebook needs to change only an import.
 
 Sources: Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model"; Cooney and Nanda 2022,
-"CircuitsVis". Here, one attention browser shows single layers and all layers, and opens at the requested view.
+"CircuitsVis". Here, every function opens the same attention browser at the requested view, of one layer or of all.
 """
 
 from collections.abc import Sequence

@@ -47,10 +47,10 @@ class Backend:
     """An app process behind the proxy.
 
     Attributes:
-        port: local port on which the process listens; None while it does not listen.
+        port: local port on which the process listens; None while it is not listening.
         websockets: number of open websockets, one per open page.
         expected: number of users sent to the process in the last ARRIVAL_TIMEOUT seconds, with or without a websocket.
-        turn: serial number of the latest new user sent to the process, counted over all processes; 0 if there was none.
+        turn: number of the latest new user sent to the process; 0 for none. All processes share one numbering of users.
     """
 
     port: int | None = None

@@ -29,7 +29,7 @@ from attention_atlas.browser.scripts import script
 from transformer.files.csv_cells import escaped
 from transformer.files.paths import ASSETS
 
-# Environment variable that contains the name of the lecturer's cookie; defined only behind a vote endpoint.
+# Environment variable that contains the name of the lecturer's cookie; set only if the app is behind a vote endpoint.
 LECTURER_COOKIE = "ATTENTION_ATLAS_LECTURER_COOKIE"
 PATH = b"/vote"
 ACTIONS = {
@@ -92,7 +92,7 @@ class VoteRequest:
 
 
 def vote_request(head: bytes) -> VoteRequest | None:
-    """Parse the head of a request to the vote endpoint, under any base path. Return None if it is for the app."""
+    """Parse a request's head. Return None if the request is for the app, not the vote endpoint (at any base path)."""
     line, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
     path, _, query = target.partition(b"?")

@@ -1,4 +1,4 @@
-"""The cross-attention page: an attention map for each head, and the word alignment of source and target sentence."""
+"""The cross-attention page: a map for each head, and the word alignment of the source and target sentences."""
 
 from pages.ui.shell.router import ensure_router
 

@@ -31,7 +31,7 @@ only = head_title(*params.heads.heads[0]) if len(params.heads.heads) == 1 else N
 show_bet("switch_heads_off", reading, clicked=only)
 example = st.container()
 interventions = pick_heads(reading)
-# Show the switches first, because the search for an example takes time.
+# Fill in the example only after the switches are drawn, because the search for an example takes time.
 with example:
     show_example(reading)
 # The lowest section that the user has opened is the main figure.

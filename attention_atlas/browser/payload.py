@@ -18,7 +18,7 @@ from transformer.analysis.view import Axes, axes_of
 from transformer.values.trace import Kind, Trace
 
 # Maximum number of times that a row's weights are doubled before they are sent. If start and end symbols are hidden,
-# the browser scales up a row's other weights to sum to 1. Without doubling, small weights would lose decimal places.
+# the browser scales up a row's other weights to sum to 1. The doubling keeps the scaled rounding errors small.
 MAX_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 # All arrangements of a map as (words, special): words or tokens, with or without special tokens.

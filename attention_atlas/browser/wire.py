@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-# A weight w is sent as floor(60,000 w + 3), so every value with four decimal places has six codes. Rounded to
-# four decimal places, the browser's weight then equals the tensor's. Steps of 1/65,535 would not guarantee this.
+# A weight w is sent as floor(60,000 w + 3), so every value with four decimal places has six codes. The browser's weight
+# and the tensor's are therefore equal when rounded to four decimal places. Steps of 1/65,535 would not guarantee this.
 STEPS = 60_000
 STEPS_PER_DECIMAL = 6
 MASKED_CODE = 65_535

@@ -152,7 +152,7 @@ def _show_boxes(gradient: GradientMatrix, row: int, column: int) -> None:
 
 
 def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Show the entry computed by hand, by autograd and by finite difference, and the weight or activation behind it."""
+    """Show the entry by hand, autograd and finite difference, and the weight or activation whose gradient it is."""
     at = row, int(gradient.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = finite_difference_of(reading, stage, *at)

@@ -51,7 +51,7 @@ def enlarge(chart: OneChart) -> OneChart:
             if part._get("offset") is alt.Undefined:
                 part["offset"] = 2
             if part._get("columns") is not alt.Undefined:
-                # Use 1 or 2 columns. The old number may be a Vega expression, so it cannot be compared with 2.
+                # Keep 1 column, but replace any other value by 2. `min` would fail if the value is a Vega expression.
                 part["columns"] = 1 if part["columns"] == 1 else 2
         elif isinstance(part, alt.MarkDef) and part._get("type") == "text":
             part["fontSize"] = VEGA_TYPE

@@ -26,7 +26,7 @@ from pages.ui.state import session
 draw_menu = component("figures/save_as")
 TRANSPARENT = "rgba(0, 0, 0, 0)"
 # A chart, or a function that builds one. The function's argument is True for a large chart, as in lecture mode. A large
-# chart may show less.
+# chart may show less content than the normal one.
 AnyChart = AltairChart | FilledChart | Callable[[bool], AltairChart]
 FILL_CONTAINER = {"width": "stretch", "height": "stretch"}
 

@@ -85,8 +85,8 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
 def visited_translations(
     reading: Reading, traced: TracedTranslation, params: DecodingParams
 ) -> tuple[VisitedTranslation, ...]:
-    """Return up to `MAX_VISITED` translations of the sentence: first the model's own, then the other translations that
-    the user viewed most recently. The latter are in the order in which they were viewed.
+    """Return up to `MAX_VISITED` translations of the sentence: the model's own, followed by the others that the user
+    viewed most recently, oldest first.
     """
     model, own = reading.translator, reading.own
     tokens = tuple(token.id for token in own.predicted_tokens)

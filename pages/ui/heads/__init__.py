@@ -1,1 +1,1 @@
-"""Widgets for choosing an attention kind, layer and head, and text with links to heads."""
+"""Text with links to heads, and widgets for choosing an attention kind, a layer and a head."""

@@ -1,4 +1,4 @@
-"""The pages that show attention maps, and links and buttons that open a head on these pages."""
+"""Links and buttons that open a head's attention map, and a table of the pages that show these maps."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

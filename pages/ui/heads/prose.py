@@ -11,7 +11,7 @@ from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 
 draw_prose = component("prose/prose")
-# Session-state key for the attention kind of the clicked head, kept until the next script run reaches the paragraph.
+# Session-state key that stores the clicked head's attention kind until the next script run draws a paragraph.
 CLICKED = "_clicked_link"
 
 

@@ -52,8 +52,8 @@ def graph_chart(
     """Return a chart of nodes and edges. Clicking an edge sets the selection `PICK`, whose field `path` is the
     edge's 1-based number.
 
-    Edges from bias nodes are dotted and numbered after the paths. Width and colour show the measured effect of an edge
-    that was cut, and the predicted effect of any other edge.
+    Edges from bias nodes are dotted, and their numbers follow those of the paths. Width and colour show the measured
+    effect of an edge that was cut, and the predicted effect of any other edge.
 
     Args:
         graph: the attribution graph.
@@ -63,7 +63,7 @@ def graph_chart(
         paths: a table made by `path_table`, to which a column of measured effects may be added.
         picked: the 0-based number of the highlighted edge.
     """
-    # Number the paths, starting at 1, and then the edges from bias nodes, which cannot be cut.
+    # Number the paths from 1, and continue the numbering with the edges from bias nodes, which cannot be cut.
     biases = bias_table(graph, pruned, question)
     ends = [
         *((graph.senders[edge], graph.receivers[edge]) for edge in pruned.edges),

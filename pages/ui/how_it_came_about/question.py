@@ -42,7 +42,7 @@ class PathQuestion:
 
     @property
     def explained(self) -> str:
-        """The predicted token, and the token that it is compared with if there is one, in quotation marks."""
+        """The predicted token and, if there is one, the token that it is compared with, each in quotation marks."""
         return f"“{self.token}”" + (f" and not “{self.other}”" if self.other else "")
 
     def label(self, stack: Stack, position: int) -> str:

@@ -65,7 +65,7 @@ def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenera
 
 
 def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Return two containers in the main figure: for explanatory words on the left, and for the figure on the right.
+    """Return two containers in the main figure: the left one for explanatory words, the right one for the figure.
 
     Args:
         headline: Markdown paragraphs, as for `main_figure`.

@@ -41,8 +41,8 @@ HEAD_PAGES = (
     "inside_a_layer",
     "change_attention",
 )
-# Pages that show either the translator or a language model. If such a page shows a language model, a slide's
-# description names the text and the head of the language model.
+# Pages that can show either the translator or a language model. If a slide's page shows a language model, the slide's
+# description names the language model's text and attention head.
 ANY_MODEL_PAGES = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")
@@ -220,7 +220,7 @@ def _describe_switched(off: OffParams) -> str:
 
 
 def _step(page: str) -> str:
-    """Return the open lesson step, such as "Step 2"; empty if no lesson is open, or if the clicker changes slides."""
+    """Return the open lesson step, such as "Step 2"; empty if no lesson is open, or if the clicker controls slides."""
     lesson = session.params(LessonParams)
     if page not in STEP_PAGES or not lesson.id or not clicker_is_free():
         return ""

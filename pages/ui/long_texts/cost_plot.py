@@ -26,8 +26,8 @@ AXIS_TITLES = {
     SECONDS: "seconds per pass",
     KEYS_AND_VALUES: "bytes of keys and values per head",
 }
-# Line widths (in pixels) and point areas, each for full attention and for the other kinds. Full attention has the wider
-# line, which stays visible below a line that coincides with it.
+# Line widths (in pixels) and point areas: first for full attention, then for the other kinds. The line for full
+# attention is wider, so that it stays visible behind a line that coincides with it.
 WIDTHS, SIZES = (9, 3), (190, 60)
 
 

@@ -110,7 +110,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 
 
 def describe_losses(recorded: RecordedLosses) -> str:
-    """Return sentences that compare every other kind of attention with full attention by cells and held-out loss."""
+    """Return sentences that compare full attention with the other kinds, by number of cells and held-out loss."""
     means: dict[Attention, float] = {
         attention: mean_and_spread([model.held_out for model in recorded.of(attention)])[0]
         for attention in ATTENTIONS

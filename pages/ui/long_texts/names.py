@@ -18,16 +18,16 @@ LEGEND_BELOW = alt.Legend(title=None, columns=3, **LEGEND)
 
 
 def colour(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Color:
-    """Return the Altair encoding that gives each kind of attention a colour. The column "attention" contains the kind
-    as a value of `NAMES`.
+    """Return the Altair encoding that gives each kind of attention a colour. The chart's "attention" column must
+    contain values of `NAMES`.
     """
     scale = alt.Scale(domain=list(NAMES.values()), range=list(COLOURS.values()))
     return alt.Color("attention:N", scale=scale, legend=legend)
 
 
 def shape(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Shape:
-    """Return the Altair encoding that gives each kind of attention a point shape. The column "attention" contains the
-    kind as a value of `NAMES`.
+    """Return the Altair encoding that gives each kind of attention a point shape. The chart's "attention" column
+    must contain values of `NAMES`.
     """
     scale = alt.Scale(domain=list(NAMES.values()), range=list(SHAPES.values()))
     return alt.Shape("attention:N", scale=scale, legend=legend)

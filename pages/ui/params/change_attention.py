@@ -82,7 +82,7 @@ class EditList:
 
     Attributes:
         edits: at most MAX_EDITS edits.
-        unreadable: whether parsing left out edits because they were invalid or exceeded MAX_EDITS.
+        unreadable: whether parsing left out edits, because they were invalid or there were more than MAX_EDITS.
     """
 
     edits: tuple[Edit, ...] = ()

@@ -61,7 +61,7 @@ class DecodingParams(Params):
 
     @property
     def free(self) -> bool:
-        """Whether the decoder reads the user's translation as it is: no token is forced or suppressed; no search."""
+        """Whether the decoder reads the user's translation unchanged: no search, and no forced or suppressed tokens."""
         return not (self.forced or self.suppressed or self.search)
 
     @property

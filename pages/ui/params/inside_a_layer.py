@@ -15,7 +15,7 @@ class InsideParams(Params, prefix="inside_"):
     Attributes:
         part: the open part of the page.
         stage: the key of the stage shown in full; empty for the first one.
-        kind: the kind of attention in which a cell is explained.
+        kind: the kind of attention to which the explained cell belongs.
         score, other, width: the two scores and the key dimension K of the worked example.
         length: the number of tokens in the picture of the mask.
         stack, sublayer: the stack and the sub-layer whose layer norm and residual connection are shown.

@@ -47,8 +47,8 @@ class Slide:
         page: the page's name.
         parameters: the query parameters of the page's URL.
         title: the lecturer's title; may be empty.
-        experiment: the experiment saved with the page's figures when the slide was added; empty for none. Slide files
-            store the experiment and URLs do not, so comparisons ignore this field.
+        experiment: the experiment saved with the page's figures when the slide was added; empty for none. Comparisons
+            ignore this field, because it is stored in slide files but not in URLs.
     """
 
     page: str
@@ -75,7 +75,7 @@ class Slide:
         return replace(self, title=printable[:LONGEST_TITLE].strip())
 
     def carrying(self, experiment: str) -> Slide:
-        """Return a copy with an experiment, or the slide unchanged if the string is too long or not an experiment."""
+        """Return a copy that carries `experiment`, or the slide unchanged if `experiment` is too long or invalid."""
         fits = len(experiment) <= LONGEST and EMBEDDED.fullmatch(experiment)
         return replace(self, experiment=experiment) if fits else self
 

@@ -9,7 +9,7 @@ from transformer.tasks.registry import TASKS
 from transformer.tasks.scores import SCORES
 from transformer.values.kinds import KINDS, Kind
 
-# Special values: the newest recorded training step, and a head that the page chooses.
+# Special values: NEWEST selects the newest recorded training step; NO_HEAD lets the page choose the head.
 NEWEST, NO_HEAD = -1, 0
 # Each number of heads divides each width.
 WIDTHS, HEADS = ("32", "64"), ("1", "2", "4")

@@ -105,7 +105,7 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
         st.number_input("Shift by k positions", **bind_number(PositionsParams, "offset"))
         st.number_input("Example position", **bind_number(PositionsParams, "start", maximum=length))
     offset, start = encoding.offset, min(encoding.start, length)
-    # Compute the encodings from the formula, because a shift by k may lead to positions before or after the table.
+    # Compute the encodings from the formula, because positions shifted by k may lie before or after those in the table.
     further = _encodings(np.arange(length) + offset, width)
     turned = table @ rotation(offset, width).T
     with control:

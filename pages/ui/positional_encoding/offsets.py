@@ -1,4 +1,4 @@
-"""Figures about pairs of positions: a map of all pairs, and a line chart over the offset between two positions."""
+"""Figures about pairs of positions: a map of all pairs, and a line chart of values against their offset."""
 
 from collections.abc import Sequence
 

@@ -181,7 +181,7 @@ def describe_ratio(nats: float) -> str:
 
 
 def _describe_bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
-    """Return Markdown that says how much shuffling changes encoder attention, with and without positional encoding."""
+    """Return Markdown that says how far shuffling changes encoder attention, with and without positional encoding."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
     words = word_groups(typed.source_tokens, typed.source_text)
     moved = moved_tokens(typed.source_tokens, shuffled.source_tokens, words, mixed.order)

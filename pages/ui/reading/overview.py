@@ -24,8 +24,8 @@ from transformer.values.trace import Kind
 
 # The limit is in bytes, and is enough for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
-# Maximum numbers of links shown for a word: links to words that it attends to (at first, and after a click on "Show …
-# more"), and links from words that attend to it. Links that exceed their usual weight the most are shown.
+# Maximum numbers of links shown for a word: outgoing at first, outgoing after a click on "Show … more", and incoming.
+# A word's outgoing links lead to the words that it attends to. The links most above their usual weight are kept.
 MAX_LOOKS, MAX_ALL_LOOKS, MAX_LOOKED_AT = 3, 12, 1
 # Pronouns are preferred as the default word, because users first want to see where pronouns look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
