@@ -120,7 +120,7 @@ class TransformerConfig:
 
     @property
     def position_limit(self) -> int | None:
-        """Maximum number of tokens for which there are positions; None if there is no limit."""
+        """Maximum number of tokens in a sequence, set by learned positions; None if the positions set no limit."""
         return self.max_positions if self.positions == "learned" else None
 
     @property
@@ -148,7 +148,7 @@ class TransformerConfig:
 
     @classmethod
     def from_json(cls, text: str) -> TransformerConfig:
-        """Parse a configuration from JSON, as written by `to_json` or, for old language models, by an older version.
+        """Parse JSON written by `to_json` or, for old language models, by an older version of the program.
 
         Raises:
             ValueError: the text is not a JSON object, or has an unknown, missing or invalid field.
@@ -161,7 +161,7 @@ class TransformerConfig:
         if isinstance(values.get("unapplied"), list):
             values["unapplied"] = tuple(values["unapplied"])
         if values.get("generation") is not None:
-            # Import msgspec here, because it may not be installed where a notebook only shows arrays.
+            # Import msgspec here, because a notebook environment that only displays arrays may not have it.
             import msgspec
 
             try:

@@ -38,7 +38,7 @@ class LessonError(AtlasError):
 
 
 class ExperimentError(AtlasError):
-    """A saved experiment is invalid, or this model or version cannot rerun it."""
+    """A saved experiment is invalid, or cannot be rerun with this model or this version of the program."""
 
 
 class TaskError(AtlasError):

@@ -122,7 +122,7 @@ def effect_of(
         translator: the model.
         text: sentence in the source language.
         interventions: changes to the model.
-        target: translation that both models read, as text or token ids; None uses the unchanged model's own.
+        target: translation that the model reads in both cases, as text or token ids; None for the unchanged model's.
         details: whether the traces have details, as in `Translator.trace`.
         draws: number of draws in "resample" mode, computed as one batch.
 

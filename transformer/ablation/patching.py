@@ -149,10 +149,10 @@ class GridRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class DifferencesRun(Run[np.ndarray]):
-    """Model run that measures how far apart two sentences' logit differences are at each step, in nats, [T].
+    """Model run that compares two sentences: the distance between their logit differences at each step, in nats, [T].
 
-    The model reads the same translation with both sentences. A step's logit difference is between the two tokens that
-    `question_of` chooses for the step.
+    The decoder reads the same translation for both sentences. A step's logit difference is the difference between the
+    logits of the two tokens that `question_of` chooses for the step.
     """
 
     text: TraceRun

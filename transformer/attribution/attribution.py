@@ -1,7 +1,7 @@
 """The attribution methods and their result type: scores of source tokens and of previously written target tokens.
 
-Letters: R targets, S source tokens, T target tokens. A word's score is the sum over its tokens; erasure instead hides
-the word as a whole.
+Letters: R explained targets, S source tokens, T input tokens of the decoder. A word's score is the sum over its tokens;
+erasure instead hides the word as a whole.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class Attribution:
     def error(self) -> np.ndarray:
         """Return how far the sum of scores and remainders is from `total`, [R]; NaN if the method defines no total.
 
-        If source and prefix scores each sum to 1, return the larger of the two deviations.
+        If source scores and prefix scores should each sum to 1, return the larger of their two deviations.
         """
         source, prefix = self.source.sum(axis=1), self.prefix.sum(axis=1)
         if self.properties.adds_up == "separately":

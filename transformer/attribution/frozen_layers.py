@@ -173,7 +173,7 @@ class FrozenRun:
         return self._normed(f"{stack}_norm", last, "pre")
 
     def after(self, place: SubLayerId, summed: np.ndarray) -> np.ndarray:
-        """Return the stream after a sub-layer, given the sum of input and output, [..., D]. The norm is not frozen."""
+        """Return the stream after a sub-layer, given its input plus its output, [..., D]. The norm is not frozen."""
         return self._normed(f"{place.stack}_layers.{place.layer}.{place.part}_residual.norm", summed, "post")
 
     def embeddings(self, stack: Stack) -> np.ndarray:

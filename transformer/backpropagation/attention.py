@@ -47,14 +47,14 @@ def scaled_dot_product_attention(
     notes: Notes,
     biases: np.ndarray | None = None,
 ) -> tuple[np.ndarray, AttentionSaved]:
-    """Return O = A V with A = softmax(s), s = Q K^T / sqrt(d_k) + biases, if given (Vaswani et al. 2017, equation 1).
+    """Return O = A V, where A = softmax(s) and s = Q K^T / sqrt(d_k) (Vaswani et al. 2017, equation 1).
 
     Args:
         query: queries Q, [..., T, d_k].
         key, value: keys K and values V, [..., S, d_k].
         allowed: bool, broadcastable to [..., T, S], True where the query may attend to the key; None allows everything.
         notes: receives scores and weights, [..., T, S].
-        biases: constants added to s, broadcastable to [..., T, S]. They get no gradient.
+        biases: constants added to s, broadcastable to [..., T, S]; None for none. They get no gradient.
 
     Returns:
         Output O, [..., T, d_k], and the values that the backward pass needs.

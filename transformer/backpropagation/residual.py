@@ -16,7 +16,7 @@ from transformer.config import NormPlacement
 
 
 class ReadGradients(NamedTuple):
-    """Gradients of x, [B, T, D], on the path through the sub-layer, and of the norm's parameters (pre-norm only)."""
+    """Gradients of x through the sub-layer only, [B, T, D], and of the norm's parameters (pre-norm only)."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]

@@ -19,9 +19,8 @@ class ProgressReport:
     def __init__(self, sentences: Path, processes: int) -> None:
         self._sentences = sentences
         self._said = 0.0
-        # For each of the first `processes` reports, its time and the number of sentences read by then. Speed is
-        # measured from these reports on, because an interrupted earlier call may have read some sentences, and because
-        # the first sentences are not representative.
+        # The time of each of the first `processes` reports, and the number of sentences read by then. The speed leaves
+        # these sentences out: an interrupted earlier call may have read some, and the first are not representative.
         self._firsts: deque[tuple[float, int]] = deque()
         self._processes = processes
         self._total = 0

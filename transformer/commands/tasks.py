@@ -1,4 +1,4 @@
-"""Implements `attention-atlas tasks`, which trains a small Transformer on a task, and describes training runs."""
+"""Implements `attention-atlas tasks`, which trains a small Transformer on a task or describes a saved training run."""
 
 import argparse
 import sys

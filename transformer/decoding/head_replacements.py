@@ -91,7 +91,7 @@ class HeadReplacements:
 def drawn(
     pairs: Sequence[Pair], source_ids: Sequence[int], seed: int, draw: int
 ) -> tuple[Pair, dict[Kind, np.ndarray]]:
-    """Sample another sentence and, for each attention kind and each position of a run, a position in that sentence.
+    """Sample another sentence and, for each attention kind, a position in it for every position in a model run.
 
     Draws with the same seed go through all sentences in one random order, and then start over.
 

@@ -52,8 +52,8 @@ def server_run() -> Iterator[None]:
 class CachedRuns(ModelRuns):
     """A model's runs, shared by all sessions; each run waits for its turn and is computed only once.
 
-    Waiting traces without a given translation, interventions or intermediate values are computed as one batch. A model
-    server has its own queue; while the server computes, this process continues with other work.
+    Waiting requests for traces are computed as one batch if they specify only a sentence: no translation, no
+    interventions, no intermediate values. A model server has its own queue; while it computes, this process goes on.
     """
 
     def __init__(self, model: Translator | LanguageModel) -> None:
@@ -65,7 +65,7 @@ class CachedRuns(ModelRuns):
         """Return the model's parameters as read-only arrays."""
         weights = WEIGHTS.get(self.model)
         if weights is None:
-            # If two threads get here at the same time, both use the result of the first.
+            # If two threads get here at the same time, both use the result that is stored first.
             weights = WEIGHTS.setdefault(self.model, self.model.weights())
         return weights
 

@@ -83,7 +83,7 @@ class SharedResults:
             self._forget_above(self.limit - size)
 
     def remember(self, message: str = "") -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-        """Return a decorator that caches a function's results. Arguments must be hashable or of a type in `identity`.
+        """Return a decorator that caches results. The arguments must be hashable or of a type that `identity` maps.
 
         Args:
             message: the message to show while a user waits; empty for none.

@@ -34,8 +34,8 @@ class Turns:
     Args:
         show_place: returns a context manager that shows the number of requests ahead. If showing the number raises an
             exception (in Streamlit, because the user has left the page), the thread leaves the queue.
-        meanwhile: another `Turns` lock. While a thread waits for its turn here, it gives up its turn at `meanwhile`. It
-            also gives that turn up while it has its turn here, except in `together`.
+        meanwhile: another `Turns` lock. A thread releases it while waiting for this lock and, except in `together`,
+            also while holding this lock.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 
     Args:
         cls, name: the parameter class and the name of its field.
-        shown: `value` replaces the field's value in the widget; `labels` are the option labels for `key_for`.
+        shown: optional keywords: `value` to show instead of the field's value, and option `labels` for `key_for`.
     """
     key = f"{cls.PREFIX}{name}"
     if isinstance(labels := shown.get("labels"), Iterable):

@@ -127,7 +127,7 @@ def page_address(*changed: Params) -> dict[str, str]:
 
 
 def rewrite_address() -> None:
-    """Write the state to the URL again. Pages do so if they correct a choice after the model has read the sentence."""
+    """Write the state to the URL again. Pages call this to correct a choice after the model has read the sentence."""
     state = st.session_state[STATE] = without_the_previous(_state(), st.session_state[MIRRORED], just_decoded=False)
     _write_address(state, st.session_state[ADDRESS])
 
@@ -194,10 +194,10 @@ def read_target(typed: str) -> None:
 
 
 def address_of(text: str, kind: Kind, choice: AttentionParams) -> dict[str, str]:
-    """Return URL parameters that show a head's map of another sentence; settings that fit any sentence are kept.
+    """Return URL parameters that show a head's map of another sentence, and keep the settings that fit any sentence.
 
     Args:
-        text: the sentence. Its translation is the model's own.
+        text: the sentence. The model translates it; a translation typed by the user is dropped.
         kind: the attention kind.
         choice: the selected head with its pins.
     """

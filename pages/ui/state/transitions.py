@@ -28,7 +28,7 @@ def without_the_previous(state: State, before: State, *, just_decoded: bool) -> 
     """Return the state after the user's choices, without values that fit only the previous sentence or translation.
 
     Args:
-        state, before: the state after and before the user's choices.
+        state, before: the state after the user's choices, and the state before them.
         just_decoded: whether the user has just chosen a decoded translation (`session.read_instead`); if so, the
             decoding settings are kept.
     """

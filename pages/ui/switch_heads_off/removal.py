@@ -1,4 +1,4 @@
-"""Shows how many heads the model needs, by removing more and more of them, for one sentence and over many."""
+"""Shows how many heads the model needs for one sentence and for many sentences, by removing more and more heads."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -154,7 +154,7 @@ def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
 
 
 def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
-    """Return a line chart of a `curve_table`, with a band for the range of the random orders."""
+    """Return a line chart of a `curve_table`, with a band for the range of values over the random orders."""
     colours = {MEASURED: SECOND, GRADIENT: FIRST}
     return against_random(table, "removed", colours, title="heads removed", unit=unit)
 

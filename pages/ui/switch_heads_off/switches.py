@@ -1,4 +1,4 @@
-"""Shows a switch for every head, in a JavaScript component, and controls for what replaces a head's output."""
+"""Shows a JavaScript component with a switch for every head, and controls that set what replaces a head's output."""
 
 import numpy as np
 import streamlit as st

@@ -117,7 +117,7 @@ def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], con
             f"Very focused: on average, a row puts {head_pattern.peak:.0%} of {total} on one {size}, which differs "
             f"from row to row {entropy}."
         )
-    # A word's row is the mean of its tokens' rows, which may each be focused, so also check the confidence.
+    # A word's row averages its tokens' rows, so it can look spread even if each is focused; also check `confidence`.
     if (
         max(head_pattern.peak, confidence) < MIN_MAIN_SHARE
         and head_pattern.entropy > SPREAD_ENTROPY * head_pattern.limit

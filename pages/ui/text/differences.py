@@ -26,7 +26,7 @@ def marked_words(old: str, new: str) -> tuple[str, str]:
 
 
 def count_kept_words(old: str, new: str) -> tuple[int, list[str]]:
-    """Return how many words of the old text the new text keeps in order, and which words of the old text it lacks."""
+    """Return the number of words that the new text keeps from the old one, in order, and the words that it lacks."""
     words = [re.findall(r"\w+", text) for text in (old, new)]
     lost, kept = [], 0
     for operation, start, end, *_ in SequenceMatcher(None, *words, autojunk=False).get_opcodes():

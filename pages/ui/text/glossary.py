@@ -14,7 +14,7 @@ import transformer.values.trace
 from transformer.files.paths import ASSETS
 
 FILE = ASSETS / "glossary.toml"
-# Matches the line about an array in the docstring of transformer/values/trace.py: name, shape, text.
+# Matches a line that describes an array in the docstring of transformer/values/trace.py; groups: name, shape, text.
 ARRAY = re.compile(r"^- ([a-zA-Z_]+) (\[[^]]*\])(?:: (.*)|\.)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary

@@ -6,7 +6,7 @@ DECIMALS = 4
 
 
 def typeset(value: float, form: str | int = ".2f") -> str:
-    """Format a number for a sentence or a chart, with a true minus sign, so that no line breaks after the sign.
+    """Format a number for a sentence or a chart, with a true minus sign, so that a line never breaks after the sign.
 
     Saved files contain a hyphen instead, because programs can parse it.
 

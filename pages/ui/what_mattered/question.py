@@ -81,7 +81,7 @@ def group_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
-    """Return the source columns' token positions, their unique labels, and the indices of the non-special columns."""
+    """Return each source column's token positions and unique label, and the indices of the non-special columns."""
     groups, _ = token_groups(trace, words=words)
     tokens = [[trace.source_tokens[position] for position in group] for group in groups]
     labels = tuple(disambiguate(group_label(group, trace.source_text, words=words) for group in tokens))

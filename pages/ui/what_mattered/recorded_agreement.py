@@ -79,7 +79,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 
 
 def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
-    """Return Markdown that names the methods that rank most and least like erasure, and warns against misreadings."""
+    """Return Markdown that names the methods that agree most and least with erasure, and warns against misreadings."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     erasure = methods.index("erasure")
     others = [row for row in range(len(methods)) if row != erasure]

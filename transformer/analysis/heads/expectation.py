@@ -117,7 +117,7 @@ def position_expectation(view: View, name: str) -> Expectation | None:
     rows = np.arange(count)
     columns = np.clip(rows + offset, 0, count - 1)
     single = np.array([len(row) == 1 for row in view.axes.rows])
-    # Only self-attention heads have a name such as "previous token", so rows and columns are the same tokens.
+    # Only self-attention heads have names such as "previous token", so the rows and columns here are the same tokens.
     special = _is_special(view)
     counted = (columns == rows + offset) & (columns > 0) & ~special & ~special[columns] & single & single[columns]
     return Expectation(np.eye(count)[columns], counted, read=True) if counted.any() else None

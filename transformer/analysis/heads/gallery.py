@@ -215,11 +215,11 @@ def _choose_head(
 
 
 def _covered_by_rule(measurement: _TaskMeasurement, rule: HeadTask) -> list[bool]:
-    """Return, for each link of a sentence, whether a general task covers it.
+    """Return, for each link of a sentence, whether the general task `rule` covers it.
 
-    A task covers a link if it links the same row to at least one of the link's columns. In some general tasks, such as
-    attending to the end symbol, all links lead to the same columns. Such a task covers these columns in all rows,
-    even in rows that it does not link.
+    The rule covers a link if the rule has a link from the same row to at least one of the same columns. In some rules,
+    such as attending to the end symbol, all links lead to the same columns. Such a rule covers links to these columns
+    from every row, even from rows in which the rule has no link.
     """
     ruled = dict(rule.links(measurement.trace))
     places = set(ruled.values())

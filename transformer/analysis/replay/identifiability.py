@@ -72,8 +72,8 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ basis @ basis.T
         rank[rows] = basis.shape[1]
         # With a column of ones appended to T, the left null space contains only directions that leave the sum of
-        # the weights unchanged. This null space has one dimension less, unless the columns of T already span the column
-        # of ones.
+        # the weights unchanged. Its dimension is one lower than that of T's left null space, unless the column of ones
+        # is already in T's column space.
         ones = np.ones(len(basis))
         new = np.linalg.norm(ones - basis @ (ones @ basis)) > EQUALITY_TOLERANCE * np.sqrt(len(basis))
         sum_keeping[rows] = len(basis) - basis.shape[1] - new
