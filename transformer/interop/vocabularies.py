@@ -157,7 +157,7 @@ def _languages(
         tokenizing: contents of tokenizer_config.json.
         forced: id of the forced first token; empty if there is none.
         start: id of the start symbol if it is a language token, otherwise None.
-        wanted: codes of the source and target languages; None means the language in the settings.
+        wanted: codes of the source and target languages; None means the language that the model's files name.
 
     Raises:
         ValueError: a language is unknown, or does not match exactly one language token.

@@ -34,7 +34,7 @@ def embeddings(
     """Return the embeddings, keyed by this project's names, and the value for `TransformerConfig.tied_embeddings`.
 
     The weights file may contain up to four embedding tensors. If config.json ties two of them, one may be missing.
-    config.json is often wrong, so two tied tensors with different values are an error, unless `tie` is set.
+    config.json is often wrong about ties, so tied tensors with different values are an error, unless `tie` is set.
     """
     shares = boolean_setting(settings, "share_encoder_decoder_embeddings", True)
     ties = boolean_setting(settings, "tie_word_embeddings", True)

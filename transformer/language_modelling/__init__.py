@@ -1,1 +1,1 @@
-"""Language models: scoring and continuing texts, attention maps, and induction heads."""
+"""Language models: text scores, continuations, attention maps, and induction heads."""

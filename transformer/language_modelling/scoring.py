@@ -62,7 +62,7 @@ def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> Text
         text: text of at least one character; the end symbol is not scored.
 
     Raises:
-        TextError: the text is empty, or has more tokens than the model has learned positions.
+        TextError: the text is empty, or has more tokens than the model's learned positions allow.
     """
     text = replace_surrogates(text)
     tokens = tokenizer.encode(text, end=False)

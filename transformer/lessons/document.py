@@ -1,4 +1,4 @@
-"""Parses a lesson's TOML document without checking the fields, except for the range of numbers."""
+"""Parses a lesson's TOML document, and checks the range of its numbers. Other modules check the fields."""
 
 import reprlib
 import tomllib

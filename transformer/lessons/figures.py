@@ -1,4 +1,4 @@
-"""Parses a lesson step's figure, and checks that the model and the sentence contain everything that it names."""
+"""Parses a lesson step's figure, and checks that the model and the sentence contain everything the figure names."""
 
 from collections.abc import Mapping
 from inspect import Parameter, signature

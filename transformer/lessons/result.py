@@ -122,7 +122,7 @@ def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
 
 
 def values_not_in_figures(lesson: Lesson, runs: ModelRuns) -> list[str]:
-    """Return messages about values that answers name but figures do not show, and about errors in `carried_by`.
+    """Return messages about values that an answer names but its figure does not show, and about errors in `carried_by`.
 
     The lesson must have none of the errors that `broken_claims` reports.
     """

@@ -1,4 +1,4 @@
-"""Computes all figures of lessons except maps. Pages show these figures as tables, bars or tiles."""
+"""Computes the data of every lesson figure except maps. Pages show these figures as tables, bars or tiles."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -389,7 +389,7 @@ def _future(evidence: Evidence) -> Table:
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
-    """Return a table of each head's fraction of rows whose most-attended position does not add the longest vector."""
+    """Return a table: the fraction of each head's rows whose longest vector is not from the most-attended position."""
     return _tiles({"largest weight ≠ longest vector": {kind: longest_elsewhere(evidence, kind)}})
 
 
@@ -469,7 +469,7 @@ def _preferred(evidence: Evidence, other: str, step: int) -> Table:
     )
 
 
-# Functions that compute all figures except maps, by figure name.
+# The function that computes each figure, by figure name. Maps are not included.
 TABLES: Mapping[str, Callable[..., Table]] = {
     "scores": _scores,
     "example": _example,

@@ -34,7 +34,7 @@ def fill(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = st
         mark: function to apply to each formatted value.
 
     Raises:
-        LessonError: as in `names`, or a value that is not a number has a number format.
+        LessonError: as in `names`, or the text gives a number format to a value that is not a number.
     """
     return "".join(
         literal + ("" if name is None else mark(_format_value(name, form, values[name])))

@@ -1,1 +1,1 @@
-"""Measurements over many sentences: what heads do, how important heads are, and whether methods agree."""
+"""Measurements over many sentences: what heads do, how important heads are, and whether attribution methods agree."""

@@ -53,7 +53,7 @@ class AgreementStatistics(Record):
 
 
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:
-    """Explain one word of each sentence's translation with every method, and average the agreement.
+    """Explain one word of each sentence's translation with every method, and average the agreement between methods.
 
     The word is chosen at random with the seed `BOOTSTRAP_SEED`, so that no position in the sentence is favoured.
 

@@ -120,8 +120,8 @@ def measure_corpus(
         state: file for intermediate results. The caller deletes it after saving the final result.
         processes: number of processes, each with its own model and one thread.
         cluster: address of a Ray cluster to use instead of local processes. All its CPUs are used, or all its GPUs
-            if the translator is on a GPU. "auto" is a cluster that runs on this machine, and "local" is this
-            machine alone. The model's folder must have the same path on all machines of the cluster.
+            if the translator is on a GPU. "auto" joins the cluster that already runs on this machine; "local" starts
+            one on this machine alone. The model's folder must have the same path on all machines of the cluster.
         report: function called whenever the state is saved, with the number of sentences read and their metrics.
 
     Returns:

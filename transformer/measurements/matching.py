@@ -34,9 +34,9 @@ class KindMatch:
     """Matched heads of models A and B for one attention kind, numbered as in `head_distances`.
 
     Attributes:
-        heads: numbers of heads per layer in A and in B.
+        heads: how many heads a layer of A and a layer of B have.
         similarity: mean similarity over the sentences, [heads of A, heads of B].
-        match: head of B that `best_match` assigns to each head of A; -1 for heads of A without a match, if B has fewer.
+        match: head of B that `best_match` assigns to each head of A; -1 for unmatched heads, if B has fewer heads.
         matched: similarity between each head of A and its match, [heads of A]; NaN for heads without a match.
         shuffled: expected value of `matched` if B's heads were shuffled within each layer.
         mean: mean of `matched` over the heads.
@@ -197,8 +197,8 @@ def kind_match(similarity: np.ndarray, random: np.ndarray, heads: tuple[int, int
 
     Args:
         similarity: similarities between A and B, [sentences, heads of A, heads of B].
-        random: similarities between A and a model with random weights, in the shape of `similarity`.
-        heads: numbers of heads per layer in A and in B.
+        random: similarities between A and a model with random weights, in the same shape.
+        heads: how many heads a layer of A and a layer of B have.
     """
     mean = similarity.mean(axis=0, dtype=np.float64)
     match, by_chance = best_match(mean), best_match(random.mean(axis=0))

@@ -23,7 +23,7 @@ class SkippedInitialisation(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Call a torch function. If it belongs to `torch.nn.init`, return its tensor unchanged instead."""
+        """Call a torch function, but return the tensor argument of a `torch.nn.init` function without calling it."""
         kwargs = kwargs or {}
         if getattr(func, "__module__", None) == torch.nn.init.__name__:
             tensor: Tensor = kwargs["tensor"] if "tensor" in kwargs else args[0]

@@ -149,7 +149,7 @@ class Translator(Runs):
         interventions: Interventions = AS_TRAINED,
         hooks: HookFunctions | None = None,
     ) -> Trace:
-        """Trace the model on a text with a given translation or with its own translation; see `TraceRun`.
+        """Trace the model on a text, with a given translation or with the model's own; see `TraceRun`.
 
         >>> import torch
         >>> from transformer import Translator

@@ -29,9 +29,9 @@ class Event:
 
     Attributes:
         step: training step of the snapshot in which the property appears.
-        text: description for the screen, a few words, including the step.
-        score: name of the head score that reached the threshold; empty for an event of the whole model.
-        kind, layer, head: attention kind and 0-based layer and head; None for an event of the whole model.
+        text: description of a few words for the screen; it includes the step.
+        score: name of the head score that reached the threshold; empty if the event concerns the whole model.
+        kind, layer, head: attention kind and 0-based layer and head; None if the event concerns the whole model.
     """
 
     step: int

@@ -25,8 +25,8 @@ def head_scores(
 ) -> dict[str, dict[Kind, np.ndarray]]:
     """Return each head's scores; each score is the mean over all queries to which it applies.
 
-    In masked attention and cross-attention, row t reads decoder input t and predicts answer token t, so its position
-    in the answer is t. Start and end symbols are not counted in positions.
+    In masked attention and cross-attention, row t reads decoder input t and predicts answer token t. The row therefore
+    has position t in the answer. Start and end symbols do not count as positions.
 
     Args:
         attention: attention weights by attention kind, [N, L, H, rows, columns].

@@ -181,7 +181,7 @@ class ByteTokenizer:
         return [token.id for token in self.encode(text, end=end)]
 
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
-        """Return frequency scores: minus each token's id, because frequent merges come first; 0 for special tokens."""
+        """Return frequency scores: the negated token ids, because frequent merges come first; 0 for special tokens."""
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
     def _offsets(self, text: str, encoding: Encoding) -> list[tuple[int, int]]:

@@ -23,7 +23,7 @@ UNKNOWN_TEXT = " ⁇ "
 
 
 class PairTokenizer:
-    """`Vocabulary` made of two sentencepiece models, or of one tokenizer.json for source and target. Thread-safe.
+    """`Vocabulary` built from two sentencepiece models, or from one tokenizer.json for source and target. Thread-safe.
 
     With sentencepiece models, vocab.json gives each token's id; the models' own ids are ignored. A character that one
     model lacks may still have an id, because the other model may contain the character as a token.

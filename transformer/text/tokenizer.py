@@ -196,7 +196,7 @@ class Tokenizer:
 
 
 def units(text: str) -> list[str]:
-    """Split a normalised text into units: words, digits and punctuation. No token may cross the border of a unit.
+    """Split a normalised text into units: words, digits and punctuation. No token may cross a unit boundary.
 
     A contraction such as "it's" is two units, "it" and "'s", as in GPT-2's tokenizer (Radford et al. 2019). A space
     belongs to the unit that follows it.

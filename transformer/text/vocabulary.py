@@ -28,8 +28,8 @@ ANY_CODE = re.compile(r"\s*(<<[^<>]+>>|>>[^<>]+<<)")
 def label_parts(token: Token, text: str) -> tuple[str, str]:
     """Return the two parts of a token's label: the characters that the token covers, and the token's spelling.
 
-    The first part is "" unless the spelling hides the characters, as it does for bytes. White space is made visible,
-    and a special token's role is added.
+    Only the spellings of unknown tokens and byte tokens hide the characters; for other tokens, the first part is "".
+    White space is made visible, and a special token's role is added.
 
     Args:
         token: token of a text, or token of a vocabulary, which has no span.

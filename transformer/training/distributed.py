@@ -95,8 +95,8 @@ def process_group(device: str | None = None) -> Iterator[Process]:
         yield Process(distributed.get_rank(), count, torch.device(name))
     finally:
         # The threads of a process group end once nothing refers to the group. DistributedDataParallel refers to the
-        # group from a reference cycle, so collect garbage first. A thread that outlives the interpreter can abort the
-        # process after all work is done.
+        # group and is part of a reference cycle, so collect garbage first. A thread that outlives the interpreter can
+        # abort the process after all work is done.
         gc.collect()
         distributed.destroy_process_group()
 

@@ -200,7 +200,7 @@ class Trainer:
         save_model(self.folder.model, self.model.config, weights, self.tokenizer)
 
     def _finish(self) -> None:
-        """Save the average of the last n checkpoints as the model, with the n that gives the lowest validation loss."""
+        """Save the average of the last n checkpoints as the model, and choose n for the lowest validation loss."""
         last_weights = self.folder.last_weights()
         candidates = {}
         for count in range(1, len(last_weights) + 1):

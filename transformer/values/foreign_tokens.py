@@ -71,8 +71,8 @@ def tokens_of(
             empty span for a special token.
         roles: role of each token, "" for ordinary text; None derives the roles from the spelling.
         ids: vocabulary id of each token; None sets all ids to -1 (unknown).
-        first: role of the first token if that token is special, because a decoder's start symbol may be spelled like a
-            padding or end symbol.
+        first: role of the first token if that token is special. Its spelling is not enough, because a decoder's start
+            symbol may be spelled like a padding or end symbol.
 
     Raises:
         AttentionError: a token is not a string, or the number of offsets, roles or ids is not the number of tokens.

@@ -197,7 +197,7 @@ class Interventions:
         )
 
     def _check_patch(self, config: TransformerConfig, source_length: int, place: Place, other: int) -> None:
-        """Check that a patch fits: its layer, head and positions exist, and an attention row keeps its length.
+        """Check that a patch fits: layer, head and positions exist, and an attention row replaces one of equal length.
 
         Raises:
             InterventionError: a check fails.

@@ -68,7 +68,7 @@ PARTS: Mapping[Stack, tuple[Part, ...]] = {
 # Token fields and their names in files. The files still use the field names from older versions.
 STORED = {"source_tokens": "source_pieces", "target_tokens": "target_pieces", "predicted_tokens": "predicted_pieces"}
 TEXTS = ("source_text", "target_text", "complete", "model")
-# Suffix that marks the model version of a trace made with hooks. Such a run cannot be repeated from its trace.
+# Suffix of the model version in the trace of a run with hooks. Such a run cannot be repeated from its trace.
 HOOKED = " with hooks"
 
 

@@ -174,7 +174,7 @@ def largest_is_not_longest(evidence: Evidence, kind: Kind) -> Finding:
 
 
 def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
-    """Return the fraction of rows whose most-attended position does not add the longest vector, per head, [L, H]."""
+    """Return the fraction of each head's rows whose longest vector is not from the most-attended position, [L, H]."""
     trace, weights = evidence.trace(details=True), evidence.runs.weights()
     attention = trace.attention(kind)
     norms = [contributions(trace, weights, kind, layer).head_norms() for layer in range(attention.shape[0])]

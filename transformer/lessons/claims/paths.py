@@ -46,7 +46,7 @@ class CutPaths:
 
 @claim("token", "other", "paths", "biases", "difference")
 def graph_adds_up(evidence: Evidence, step: int) -> Finding:
-    """In logits, a token's lead over the runner-up is the sum of all paths to the token and of the biases."""
+    """A token's lead over the runner-up, in logits, is the sum of all paths to the token plus the biases."""
     cut = cut_paths(evidence, step)
     trace, row = evidence.trace(), evidence.step(step)
     log_probs = dict(zip(trace.candidate_ids[row].tolist(), trace.candidate_log_probs[row].tolist(), strict=True))
@@ -99,7 +99,7 @@ def cut_surprises(evidence: Evidence, step: int) -> Finding:
 
 @claim("against", "alone", "token", "other")
 def difference_is_better_predicted(evidence: Evidence, step: int) -> Finding:
-    """Effects on a token's lead over the runner-up are predicted better than effects on the token's logit alone."""
+    """A graph predicts the effect of a cut on a token's lead over the runner-up better than that on its logit alone."""
     token, other, against, alone = path_ranks(evidence, step)
     return finding(against > alone, against=against, alone=alone, token=token, other=other)
 

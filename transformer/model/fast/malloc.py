@@ -1,7 +1,7 @@
 """Tunes glibc's memory allocator and uses huge pages.
 
-Training keeps freed memory for reuse. A server, in contrast, returns large blocks to the system as soon as they are
-freed. With `return_holes`, it also returns the free memory between blocks in use.
+For training, glibc is set to keep freed memory for reuse. For a server, glibc is set to return large blocks to the
+system as soon as they are freed. `return_holes` also returns the free memory between blocks in use.
 """
 
 import ctypes
