@@ -53,7 +53,7 @@ export class Description {
     const word = browser.word();
     const [best = null] = links ? namedLinks(links) : at ? rankedHeads(data, choice, at) : ranked;
     this.note.textContent = [...notesOf(choice, selected),
-      ...(links ? [sentenceOfLinks(browser.arranged(), word, links)] : best ? [`The weight of this cell ${arranged.signed ? "changed most" : "is largest"} in layer ${best.layer + 1}, head ${best.head + 1}: ${best.weight}.`] : []),
+      ...(links ? [sentenceOfLinks(browser.arranged(), word, links)] : best ? [`This cell's largest ${arranged.signed ? "change" : "weight"}: layer ${best.layer + 1}, head ${best.head + 1} (${best.weight}).`] : []),
     ].join(" ");
     if (data.header.glance) this.describeLitHeads();
     this.legend.textContent = legendOf(data.header);

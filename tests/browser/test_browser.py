@@ -77,7 +77,7 @@ def test_page_names_the_head_with_the_largest_weight_in_the_pinned_cell(reader, 
     it, animal = tokens.index("▁it"), tokens.index("▁animal")
     reader.open(f"/encoder_attention?text={quote(sentence)}&layer=1&head=1&words=false&rows={it}&columns={animal}")
     layer, head = np.unravel_index(trace.encoder[:, :, it, animal].argmax(), trace.encoder.shape[:2])
-    reader.see(f"The weight of this cell is largest in layer {layer + 1}, head {head + 1}: ")
+    reader.see(f"This cell's largest weight: layer {layer + 1}, head {head + 1} (")
     there = reader.page.get_by_role("button", name="Show that head")
     there.click()
     reader.head(layer + 1, head + 1)
