@@ -46,7 +46,7 @@ class Drawing:
 
     @cached_property
     def data(self) -> str:
-        """The HTML document. The attribute has the same name as in IPython's display objects, which BertViz uses."""
+        """The HTML document. IPython's display objects, which BertViz uses, call this attribute `data` as well."""
         return document(self.messages, kind=self.kind, title=self.title)
 
     def save(self, path: str | Path) -> None:

@@ -63,7 +63,7 @@ class FrozenNorm:
         return self.centred(gradient) / self.deviation
 
     def centred(self, gradient: np.ndarray) -> np.ndarray:
-        """Return `adjoint` without the division by each position's standard deviation."""
+        """Return the same as `adjoint`, but without dividing by each position's standard deviation."""
         if self.gain is None:
             return gradient
         scaled = gradient * self.gain

@@ -31,7 +31,7 @@ def describe_heads(statistics: Statistics) -> str:
 
 
 def describe_gallery(gallery: Gallery, languages: Languages) -> str:
-    """Return the number of sentences and then a gallery's exhibits, one per line."""
+    """Return text: a gallery's number of sentences in the first line, and one exhibit in each further line."""
     return "\n".join(
         [
             f"{gallery.sentences} sentences",

@@ -32,8 +32,8 @@ class ProgressReport:
         if len(self._firsts) < self._processes:
             self._firsts.append((now, read))
             return
-        # Processes that start together also report together. Since the report in `_firsts[0]`, all of them have
-        # therefore reported equally often.
+        # Processes that start together also report together, so all of them have reported equally often since the
+        # report in `_firsts[0]`.
         began, first = self._firsts[0]
         self._firsts.rotate(-1)
         if now - self._said > self.EVERY:

@@ -1,4 +1,4 @@
-"""Finds lesson files: the built-in ones, and a teacher's own in the folder `lessons` of the working directory."""
+"""Finds lesson files: the built-in ones, and those that a teacher puts in the working directory's `lessons` folder."""
 
 import re
 from pathlib import Path

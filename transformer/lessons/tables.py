@@ -149,7 +149,7 @@ def _numbers(evidence: Evidence, word: str, other: str) -> Table:
 
 
 def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Table:
-    """Return a table of the cosine between a word's vectors in two sentences, at each stage in `context_stages`."""
+    """Return a table of the cosine similarity of a word's vectors in two sentences, per stage in `context_stages`."""
     stages = context_stages(evidence, word, other, hide, hide_other)
     return Table("when", tuple(stages), {"alike": list(stages.values())})
 

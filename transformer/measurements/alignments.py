@@ -56,7 +56,7 @@ def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
 def align_all(
     translator: Translator, pairs: Iterable[tuple[str, str | None]], aligner: Aligner, unit: Unit
 ) -> Iterator[AlignedPair | AtlasError]:
-    """Align each sentence pair; for a pair with the target None, align the model's own translation.
+    """Align each sentence pair; if a pair's target is None, align the source with the model's own translation.
 
     Yields:
         For each pair in order, the alignment, or the error if the model cannot read one side of the pair.

@@ -223,7 +223,7 @@ def _parts(
     work = partial(_measure_in_process, translator.folder, translator.device)
     workers = local_workers(work, processes) if cluster is None else cluster_workers(cluster, work, translator.device)
     with workers as (submit, count):
-        # Submit one part more than there are workers, so that no worker waits while the next part is read.
+        # Submit one more part than there are workers, so that no worker waits while the next part is read.
         # Later parts stay on disk.
         waiting = deque(map(submit, islice(stretches, count + 1)))
         while waiting:

@@ -74,7 +74,7 @@ def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
 
 
 def _part(name: str, config: TransformerConfig) -> str:
-    """Return the display name of a parameter's part. If the model has two stacks, most names include the stack."""
+    """Return the display name of the part that contains a parameter. With two stacks, most names include the stack."""
     stack, _, rest = name.partition("_")
     both = bool(config.layers_of("cross"))
     where, of = (f"{stack}: ", f" ({stack})") if both else ("", "")

@@ -22,7 +22,7 @@ class Letters(Task):
 
     symbols = LETTERS
     known = f"the letters {LETTERS[0]} to {LETTERS[-1]}"
-    # There are so few shorter items that many of them, even all one-letter items, would be held out.
+    # There are so few items of one or two letters that many, including every one-letter item, would be held out.
     shortest = 3
     longest_source = longest_target = 10
     example = "dacbh"

@@ -36,7 +36,7 @@ class Coverage:
 
 
 def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
-    """Count how many words in the texts a vocabulary encodes as a single token.
+    """Return statistics on how a tokenizer's vocabulary splits the words in the texts.
 
     Raises:
         ValueError: the texts contain no words.

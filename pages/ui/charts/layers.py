@@ -8,7 +8,7 @@ import altair as alt
 def layer_charts(*layers: alt.Chart, **options: Any) -> alt.LayerChart:
     """Layer several charts, the first at the bottom; `options` are passed to `altair.LayerChart`.
 
-    Each layer gets a name, because Altair would derive a missing one by printing all data of the layer, which is slow.
+    Each layer gets a name, because Altair would otherwise generate one by printing all the layer's data, which is slow.
     """
     for number, layer in enumerate(layers):
         layer.name = f"layer_{number}"

@@ -30,15 +30,15 @@ def text_box(
 
     Args:
         key: the key of the component, under which the browser also stores the typed text.
-        text: the submitted text, or a text that another control has set.
+        text: the submitted text, or text set by another control.
         on_submit: called with the typed text, before the page's script runs again.
         label: the label of the box.
         placeholder: the text in an empty box.
         button: the label of the button.
         help: the tooltip of the box.
         primary: whether the button is the page's primary button.
-        request: a request number; if it grows, `text` replaces the text in the box, even while the user types.
-        belongs: the context of the typed text; if it changes, the box discards the typed text.
+        request: a request number; when it increases, `text` replaces the text in the box, even if the user is typing.
+        belongs: the context of the typed text; when it changes, the box discards the typed text.
     """
 
     def store() -> None:

@@ -150,9 +150,7 @@ def _show_values(computation: Cell, columns: list[str], column: int) -> None:
 
 
 def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray:
-    """Return the vector that an attention sub-layer of a pre-norm model adds to the residual stream at one position:
-    [D].
-    """
+    """Return the vector [D] that a pre-norm model's attention sub-layer adds to the residual stream at one position."""
     stack = "encoder" if kind == "encoder" else "decoder"
     part = "cross_attention" if kind == "cross" else "self_attention"
     before, after = (stream[row].astype(np.float64) for stream in trace.residual(stack, layer, part))

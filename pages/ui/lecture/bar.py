@@ -27,7 +27,7 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 
 KEY = "lecture"
-# Session-state key. Its value is the page of the slide that the user opened, until a script run shows that page.
+# Session-state key of the opened slide's page. A script run that shows this page deletes the key.
 OPENED_SLIDE = "_opened_slide"
 TOO_LONG = "This page was not added, because its sentence makes the URL too long. Shorten the sentence."
 LIST_LEFT_OUT = "This slide contains only the current sentence; your list of sentences would make the URL too long."

@@ -146,8 +146,8 @@ def _show_words(lesson_step: MeasuredStep, params: LessonParams, done: bool, rem
 
 
 def _show_more(lesson: Lesson, lesson_step: MeasuredStep, model: Translator) -> DeltaGenerator:
-    """Show a link to the page that explores the step, and a menu of handouts. Return their container, to which the
-    caller may add buttons.
+    """Show a link to the page where the user can explore the step, and a menu of handouts. Return their container, to
+    which the caller may add buttons.
     """
     step, row = lesson_step.step, st.container(horizontal=True)
     with row:

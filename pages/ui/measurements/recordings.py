@@ -41,7 +41,7 @@ class Recording(Generic[ModelRecord]):
     command: str
 
     def beside(self, translator: Translator) -> Recording[ModelRecord]:
-        """Return this recording for a model: in assets/ for the shipped model, otherwise in the model's own folder."""
+        """Return a model's version of this recording; its file is in assets/ (shipped model) or the model's folder."""
         folder = translator.folder
         if folder is None or folder == MODEL:
             return self

@@ -124,7 +124,7 @@ def parsed(
     former: str | None = None,
     typed: bool = False,
 ) -> Any:
-    """Return a field with a custom parser. `_text` serialises its values; it calls `str` on custom types.
+    """Return a field with a custom parser. `_text` serialises the field's values, and calls `str` on custom types.
 
     Args:
         default: the value if the URL has no valid one.

@@ -42,7 +42,7 @@ class ContinuationParams(DecodingParams, prefix="lm_"):
     OF_TRANSLATION = ()
 
     def for_another_beginning(self) -> Self:
-        """Return a copy without values that make sense only for the current beginning."""
+        """Return a copy without values that make sense only for the current beginning of the text."""
         return replace(self, step=0, forced=(), suppressed=(), node=0)
 
 

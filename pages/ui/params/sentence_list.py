@@ -7,7 +7,7 @@ from pages.ui.params.fields import Params, typed_text
 
 @dataclass(frozen=True)
 class ListParams(Params, prefix="my_"):
-    """The list of sentences in a slide's URL. The session stores the list, and later URLs omit it.
+    """The list of sentences in a slide's URL. Once the slide is open, the session stores the list, and URLs omit it.
 
     Attributes:
         sentences: the sentences, one per line.

@@ -24,7 +24,7 @@ MAX_SLIDES = 60
 LONGEST = 12_000
 # Maximum length of the encoded list of slides, in characters, so that servers and proxies accept the whole URL.
 LONGEST_CODE = 6_000
-# Maximum size of a slide file, in bytes: for each slide, LONGEST for its URL and LONGEST for its experiment (ASCII).
+# Maximum size of a slide file, in bytes: LONGEST each for every slide's URL and experiment, which are both ASCII.
 MAX_BYTES = 2 * MAX_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 # The first line of a slide file, and the character that starts a comment line.

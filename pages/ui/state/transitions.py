@@ -44,10 +44,10 @@ def without_the_previous(state: State, before: State, *, just_decoded: bool) -> 
 
 
 def _with_same_token(state: State, before: State | None = None) -> State:
-    """Return a copy in which all TOKEN_PAGES explain the predicted token that was chosen on one of them.
+    """Return a copy in which all TOKEN_PAGES explain the same predicted token: the one chosen on one of these pages.
 
     Args:
-        before: the state before the choice; None for a state from a URL, in which explicit choices are kept.
+        before: the state before the choice; None if `state` comes from a URL, whose explicit choices are kept.
     """
     if state.of(SubjectParams).subject != TRANSLATOR:
         return state
@@ -66,7 +66,7 @@ def _with_same_token(state: State, before: State | None = None) -> State:
 
 
 def pinned_in_kind(state: State, page: str) -> State:
-    """Return a copy that assigns a URL's pins, which have no attention kind, to the kind that the page shows."""
+    """Return a copy of the state in which a URL's pins, which have no attention kind, get the page's attention kind."""
     chosen = state.of(AttentionParams)
     kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
     if kind is None or chosen == chosen.unpinned():

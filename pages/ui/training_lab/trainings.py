@@ -60,7 +60,7 @@ class Trainings:
     ) -> None:
         self.max_active, self.limit, self.patience = max_active, limit, patience
         self._clock = clock
-        # The runs are ordered by the time of their last view, oldest first.
+        # The training runs, the least recently viewed one first.
         self._all: WeakKeyDictionary[BrowserTab, Training] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._started = 0
@@ -77,7 +77,7 @@ class Trainings:
         return training
 
     def of(self, tab: BrowserTab) -> Training | None:
-        """Return the tab's training run, paused if it had been abandoned; None if the tab has no training run."""
+        """Return the tab's training run; None if the tab has none. If the run was abandoned, pause it."""
         with self._lock:
             training = self._all.pop(tab, None)
             if training is not None:

@@ -114,7 +114,7 @@ def show_guess(reading: Reading) -> None:
 
 
 def named_by(attributions: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
-    """Return the source columns that the user or a method picked, each with the names of everything that picked it."""
+    """Return the source columns that the user or a method picked, each with the names of those that picked it."""
     answers: dict[int, list[str]] = {} if guessed is None else {guessed: [USER]}
     for attribution in attributions:
         if has_scores(attribution):

@@ -92,7 +92,7 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
 
 @claim("share", "average", "layer", "head", "count")
 def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding:
-    """The share of a head's attention on one job is at least `least`, and over 0.2 above the average head's share."""
+    """A head's share of attention on one job is at least `least`, and exceeds the average head's by more than 0.2."""
     shares = evidence.metric(kind, JOBS.get(job, job))
     at = evidence.head(kind, job)
     share, average = float(shares[at]), float(shares.mean())

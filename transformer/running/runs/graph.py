@@ -66,7 +66,7 @@ class GraphRun(_OfTrace[AttributionGraph]):
 
 @dataclass(frozen=True)
 class PathEffectsRun(_OfTrace[np.ndarray]):
-    """Measures how much a prediction's logit falls if a path of the attribution graph is cut, for each of P paths, [P].
+    """Measures, for each of P paths in the attribution graph, how much cutting it lowers a prediction's logit, [P].
 
     Raises: as in `GraphRun`.
     """
