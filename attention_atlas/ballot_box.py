@@ -14,7 +14,7 @@ class VoteError(Exception):
     """Raised for an invalid request about a vote.
 
     Attributes:
-        status: HTTP status of the answer.
+        status: HTTP status of the response.
     """
 
     def __init__(self, status: int, message: str) -> None:

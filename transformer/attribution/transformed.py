@@ -20,7 +20,7 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class TransformedVectors:
-    """The vectors that one attention layer and its residual connection add up; float64.
+    """The vectors that are summed by one attention layer and its residual connection; float64.
 
     Letters: R rows, C columns, D model width.
 

@@ -35,7 +35,7 @@ class LayerSaved(NamedTuple):
 
 
 class LayerGradients(NamedTuple):
-    """Gradients of the input, dx [B, N, D], of the parameters, and of the encoder output, dmemory [B, S, D].
+    """Gradients of the input (dx, [B, N, D]), the parameters, and the encoder output (dmemory, [B, S, D]).
 
     `memory` is None if the layer or sub-layer does not read the encoder output.
     """

@@ -15,7 +15,7 @@ from transformer.values.kinds import Kind
 # One head is enough, because the cost of attention is proportional to the number of heads.
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
 REPEATS = 5
-# Limits for one forward pass, so that other users do not wait: in bytes, as a fraction of free memory, and in seconds.
+# Limits for one forward pass in bytes, as a fraction of free memory, and in seconds, so that other users need not wait.
 MAX_BYTES, MAX_MEMORY_SHARE, MAX_SECONDS = 400 * 2**20, 0.5, 2.0
 # Number of map-sized tensors that a forward pass holds at once: scores, masked scores, weights and mask.
 MAPS_IN_MEMORY = 4

@@ -75,7 +75,7 @@ def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
 
 
 def with_map_before(step: LessonStep) -> LessonStep | None:
-    """Return the step as shown before the user answers, with the map `before` as its figure; None without `before`."""
+    """Return the step as shown before the user answers, with `before` as its figure; None if `before` is empty."""
     return replace(step, show="map", figure=step.before) if step.before else None
 
 

@@ -66,7 +66,7 @@ class Table:
 
 
 def head_label(kind: Kind, layer: int, head: int) -> str:
-    """Return a head's name in a table; `layer` and `head` are 0-based."""
+    """Return the name by which tables refer to a head; `layer` and `head` are 0-based."""
     return f"{KIND_NAMES[kind]}, layer {layer + 1}, head {head + 1}"
 
 

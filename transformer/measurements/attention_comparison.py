@@ -96,7 +96,7 @@ def compare_attentions(
             if models is not None and seed == 1:
                 weights = {name: each.detach() for name, each in model.named_parameters()}
                 save_model(models / attention, model.config, weights, tokenizer)
-        # Write the file after each seed, so that these results are kept if the script is stopped.
+        # Write the file after each seed, so that the results so far are kept if the script is stopped.
         write_text(output, recorded.to_json() + "\n")
     return recorded
 

@@ -38,7 +38,7 @@ class ImportanceStatistics(Record):
         measured, estimated: change in the translation's log-probability without the head, nats, [L, H] by attention
             kind.
         magnitude: mean absolute gradient of the log-probability with respect to a factor that multiplies the head's
-            output, divided by the layer's norm, [L, H] by attention kind (Michel et al. 2019).
+            output, divided by the norm of these values in the layer, [L, H] by attention kind (Michel et al. 2019).
         agreement: Spearman's rank correlation between measured and estimated changes within a sentence, -1 to 1.
         seed, draws: seed and number of draws per sentence in "resample" mode. Each sentence's draws are averaged first.
         reference: `sentences_digest` of the sentences that supplied replacement outputs; empty in modes without them.

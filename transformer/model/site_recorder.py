@@ -21,7 +21,7 @@ class SiteRecorder(Recorder):
         config: configuration of the model.
 
     Raises:
-        InterventionError: the model has no such site, or has local attention, which treats each block as a text.
+        InterventionError: the model has no such site, or has local attention, which treats each block as its own text.
     """
 
     def __init__(self, names: Iterable[str], config: TransformerConfig) -> None:

@@ -69,7 +69,7 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
 def branches(linkage: np.ndarray) -> pd.DataFrame:
     """Return the line segments of a dendrogram.
 
-    Each merge takes three segments: a bracket that joins two branches, as high as the distance between them.
+    Each merge takes three segments, which form a bracket that joins two branches at the height of their distance.
 
     Args:
         linkage: the merges, [N - 1, 4], as returned by `average_linkage`.

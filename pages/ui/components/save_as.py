@@ -54,7 +54,7 @@ def saveable(
         title: the figure's caption in a saved file. Text after a semicolon is left out.
         sentence: the sentence to quote in the caption; None for the sentence that the page shows.
         when: whether to show the menu.
-        label: the label of the menu, in case a page has two menus side by side.
+        label: the label of the menu, which distinguishes two menus that are side by side on a page.
     """
     with st.container(key=f"figure_{name}", gap="xxsmall"):
         yield

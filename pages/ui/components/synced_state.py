@@ -57,8 +57,8 @@ class SyncedState(Generic[S]):
         """Record that the user changed the component's state.
 
         Ignore a message that answers an earlier request, because the component may not yet have switched to the
-        state of the last request. `shown` then differs from the user's choice, so the next script run requests the
-        user's choice.
+        state of the last request. After an ignored message, `shown` still differs from the user's choice, so the
+        next script run requests that choice.
 
         Args:
             message: the untrusted message from the component.

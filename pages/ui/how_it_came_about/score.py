@@ -23,7 +23,7 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.running.runs.graph import ScorePairsRun
 
-# Maximum number of components listed in the rows, and in the columns. The others share one row or one column.
+# Maximum number of components shown in separate rows, and in separate columns. The others share one row or one column.
 LARGEST = 7
 
 

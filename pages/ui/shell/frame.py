@@ -83,7 +83,7 @@ STYLE = """<style>
 .stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
 </style>"""
 EARLY_SCRIPT = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
-# In a narrow window the menu covers the page, but Streamlit closes the menu after a click only on phones.
+# In a narrow window, the menu covers the page. Streamlit itself closes the menu after a click on phones only.
 MENU_SCRIPT = """<script>
 window.closesItsMenu ??= document.addEventListener("click", event => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;

@@ -150,7 +150,7 @@ def describe_importance(
 
     Args:
         head_name: returns a head's name.
-        then: the end of the first sentence, about the translation without the most important head.
+        then: text that ends the first sentence by describing the translation without the most important head.
     """
     heads, changes = all_heads(config), concatenated_heads(importance.measured)
     worst, best = int(changes.argmin()), int(changes.argmax())

@@ -208,7 +208,7 @@ def describe_most_focused_head(metrics: HeadMetrics) -> list[str | HeadLink]:
 
 
 def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, is_chosen: bool) -> list[str | HeadLink]:
-    """Return a sentence that names the most informative head and the reason, or [] if its confidence is undefined.
+    """Return a sentence that names the most informative head and says why it was chosen; [] if its confidence is NaN.
 
     Args:
         is_chosen: whether the map shows a head that the user has chosen.

@@ -45,7 +45,7 @@ HALF = 0.5
 
 
 def show_sides(reading: Reading) -> None:
-    """Show the source's share of the scores at every step, and controls that force a wrong start of the translation."""
+    """Show the source's share of the scores at every step, and controls that force the translation to begin wrongly."""
     show_slow_choice(reading)
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     methods = [method for method in METHODS_SHOWN if not (later and method == "erasure")]

@@ -84,7 +84,7 @@ def cut_confirms(evidence: Evidence, step: int) -> Finding:
 
 @claim("name", "predicted", "measured", "count")
 def cut_surprises(evidence: Evidence, step: int) -> Finding:
-    """For a large direct path, the effect of a cut differs from the predicted effect by over half of the prediction."""
+    """For some large direct path, the effect of a cut differs from its prediction by over half of the prediction."""
     cut = cut_paths(evidence, step)
     off = abs(cut.measured - cut.predicted)
     at = int(off.argmax())
