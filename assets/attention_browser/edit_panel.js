@@ -54,7 +54,7 @@ export class EditPanel {
     const cell = onMap && row !== undefined && column !== undefined ? row * columns.length + column : null;
     const share = cell === null ? 0 : Math.round(100 * values[cell]);
     this.what.textContent = refused || (!onMap ? "You can change rows only in the map, not in the lines."
-      : row === undefined ? "Click a cell to make its row look only there. Drag sideways to set the cell's weight."
+      : row === undefined ? "Click a cell to make its row look only there. Drag sideways to set a weight."
       : `${entryName(rows, row, "row")}${column === undefined ? ": click a cell in its row" : ` → ${entryName(columns, column, "column")}`}`);
     this.what.classList.toggle("refused", Boolean(refused));
     this.slider.value = String(share);

@@ -100,7 +100,7 @@ def test_user_can_show_attention_before_or_after_an_edit_or_the_difference(reade
     reader.maps(1)
     readout = reader.page.locator(".readout")
     for shown, said in (
-        ("the difference", "from the model as trained"),
+        ("the difference", "compared with the model as trained"),
         ("as trained", "looks at"),
         ("after the change", "looks at"),
     ):

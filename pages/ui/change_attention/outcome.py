@@ -48,7 +48,7 @@ def run_changed(reading: Reading) -> tuple[ResolvedEdits, Experiment, Continuati
 def show_outcome(reading: Reading, resolved: ResolvedEdits, continuation: Continuation) -> None:
     """Show the changed model's translation in one line, with new words marked, and the effect of hidden words."""
     if resolved.interventions == AS_TRAINED:
-        st.markdown("**Changed:** nothing yet. Click a cell in the map to move all of its row's attention to it.")
+        st.markdown("**Changed:** nothing yet. Click a cell in the map to make its row look only there.")
         return
     before, after = reading.trace.target_text, continuation.written.text
     same = ""
