@@ -28,7 +28,7 @@ export function attentionToolbar(change, toggleHead, save, complete, showKeys) {
     (value) => change({ palette: value }));
   const metric = select("Bar under each head", null, (value) => change({ metric: value }));
   const words = checkbox("Words", (value) => change({ words: value }));
-  const hide = checkbox("Hide start/end symbols", (value) => change({ hide: value }));
+  const hide = checkbox("Hide start and end", (value) => change({ hide: value }));
   const slider = element("input", { type: "range", "aria-label": "Hide weights below this limit, in hundredths", min: 0, max: 50, step: 1,
     oninput: () => change({ threshold: Number(slider.value) }) });
   const least = element("output");

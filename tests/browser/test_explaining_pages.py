@@ -67,7 +67,7 @@ def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server)
         page.wait_for_url(re.compile("text=i"))
         # For a new sentence, the attention browser opens at the head that the server requests.
         lecturer.wait()
-        lecturer.control("Hide start/end symbols").check()
+        lecturer.control("Hide start and end").check()
         page.wait_for_url(re.compile("hide=true"))
         lecturer.wait()
         page.get_by_role("button", name="How is this cell computed?").click()
