@@ -7,7 +7,8 @@ from pathlib import Path
 
 from transformer.analysis.aligned_pair import UNITS, AlignedPair
 from transformer.analysis.aligner import STEPS, Aligner
-from transformer.commands.terminal import PAIRS_HELP, errors_without_traceback
+from transformer.commands.parser import PAIRS_HELP, CommandParser
+from transformer.commands.terminal import errors_without_traceback
 from transformer.commands.translate import in_language
 from transformer.errors import AtlasError
 from transformer.measurements.alignments import GoldAlignments, align_all, aligner_of, dictionary
@@ -21,7 +22,7 @@ COLUMNS = ("line", "source index", "target index", "source", "target", "weight")
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=prog,
         description="Align the words in sentence pairs, using the cross-attention heads that align best. Each "
         "target word is linked to one source word.",
@@ -32,7 +33,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         choices=FORMATS,
         default="pharaoh",
         help="pharaoh: links such as 0-0 1-2, one line per sentence pair; tsv: one line per link; dictionary: pairs of "
-        "a source word and a target word, each with its number of links (default: %(default)s)",
+        "a source word and a target word, each with its number of links",
     )
     parser.add_argument(
         "--own", action="store_true", help="align the model's own translations instead of those in the file"
@@ -56,7 +57,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         type=int,
         choices=(0, 1),
         default=0,
-        help="index of a sentence's first word in a --gold file with one line per sentence pair (default: %(default)s)",
+        help="index of a sentence's first word in a --gold file with one line per sentence pair",
     )
     parser.add_argument(
         "--heads",
@@ -71,7 +72,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "token; read: the step that reads the token (default: read)",
     )
     parser.add_argument("--language", metavar="CODE", help="target language, such as fra, for a multilingual model")
-    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)")
+    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
-from transformer.commands.terminal import PAIRS_HELP, errors_without_traceback
+from transformer.commands.parser import PAIRS_HELP, CommandParser
+from transformer.commands.terminal import errors_without_traceback
 from transformer.files.atomic_writes import check_output, write_text
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.language_modelling.continuation import continue_text
@@ -27,16 +28,14 @@ MAX_LIMIT = 65_536
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="Continue and score texts with a decoder-only Transformer.")
+    parser = CommandParser(prog=prog, description="Continue and score texts with a decoder-only Transformer.")
     commands = parser.add_subparsers(dest="command", required=True)
 
     command = commands.add_parser("continue", help="continue texts")
     command.add_argument("beginnings", nargs="*", metavar="TEXT", help="start of a text; may be empty")
     command.add_argument("--file", type=Path, metavar="FILE", help="a file with the start of a text on each line")
-    command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(default: %(default)s)")
-    command.add_argument(
-        "--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size (default: %(default)s)"
-    )
+    command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="decoding method")
+    command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size")
     for name, kind, what in (
         ("temperature", float, "a value below 1 sharpens the distribution; a value above 1 flattens it"),
         ("top-k", int, "number of most likely tokens to choose from; 0 for all"),
@@ -44,10 +43,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         ("seed", int, "random seed"),
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
-        command.add_argument(f"--{name}", type=kind, default=default, help=f"sampling: {what} (default: %(default)s)")
-    command.add_argument(
-        "--limit", type=int, default=40, metavar="N", help="maximum number of tokens to generate (default: %(default)s)"
-    )
+        command.add_argument(f"--{name}", type=kind, default=default, help=f"sampling: {what}")
+    command.add_argument("--limit", type=int, default=40, metavar="N", help="maximum number of tokens to generate")
 
     command = commands.add_parser("score", help="print the log-probability of texts, in total and token by token")
     command.add_argument("texts", nargs="+", metavar="TEXT", help="a text of at least one character")
@@ -72,9 +69,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--output", type=Path, metavar="FILE", help="also write all scores to this file, as JSON")
 
     for command in commands.choices.values():
-        command.add_argument(
-            "--model", type=Path, default=LANGUAGE_MODEL, help="model folder (default: the built-in one)"
-        )
+        command.add_argument("--model", type=Path, default=LANGUAGE_MODEL, help="model folder")
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 

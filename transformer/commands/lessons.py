@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from transformer.checkpoints.available_models import model_folder
+from transformer.commands.parser import CommandParser
 from transformer.commands.terminal import errors_without_traceback
 from transformer.errors import AtlasError, CheckpointError, LessonError
 from transformer.lessons.claims import CLAIMS
@@ -16,7 +17,7 @@ from transformer.running.translator import Translator
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="Check lesson files, which the app shows step by step.")
+    parser = CommandParser(prog=prog, description="Check lesson files, which the app shows step by step.")
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="report errors in lessons")
     check.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a lesson file, *.toml")

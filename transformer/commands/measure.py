@@ -17,8 +17,9 @@ from transformer.commands.descriptions import (
     describe_matches,
     describe_paths,
 )
+from transformer.commands.parser import PAIRS_HELP, CommandParser
 from transformer.commands.progress import ProgressReport, resumable
-from transformer.commands.terminal import PAIRS_HELP, errors_without_traceback
+from transformer.commands.terminal import errors_without_traceback
 from transformer.files.atomic_writes import atomic_file, check_output, write_text
 from transformer.files.paths import ASSETS
 from transformer.files.records import Record
@@ -43,7 +44,7 @@ SEEDS = 3
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="Measure every head of a model over many sentences.")
+    parser = CommandParser(prog=prog, description="Measure every head of a model over many sentences.")
     commands = parser.add_subparsers(dest="command", required=True)
     measure = commands.add_parser("measure", help="measure what every head looks at")
     gallery = commands.add_parser("gallery", help="find heads with a clear function, and sentences that show it")
@@ -63,21 +64,16 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     importance = commands.add_parser("importance", help="measure the effect of switching off one head at a time")
     importance.add_argument(
-        "--mode",
-        choices=MODES,
-        default="zero",
-        help="what replaces the output of a head that is off (default: %(default)s)",
+        "--mode", choices=MODES, default="zero", help="what replaces the output of a head that is off"
     )
     importance.add_argument(
         "--draws",
         type=int,
         default=DEFAULT_DRAWS,
         metavar="N",
-        help="with --mode resample: number of other sentences from which to take head outputs (default: %(default)s)",
+        help="with --mode resample: number of other sentences from which to take head outputs",
     )
-    importance.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="with --mode resample: random seed (default: %(default)s)"
-    )
+    importance.add_argument("--seed", type=int, default=0, metavar="N", help="with --mode resample: random seed")
     effects = commands.add_parser(
         "effects",
         help="measure where each head looks in each sentence, and how the head affects the logits and the translation",
@@ -90,15 +86,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     removal.add_argument(
         "--importance", type=Path, required=True, metavar="FILE.json", help="file written by `importance`"
     )
+    removal.add_argument("--pairs", type=int, default=500, metavar="N", help="use only the first N pairs")
     removal.add_argument(
-        "--pairs", type=int, default=500, metavar="N", help="use only the first N pairs (default: %(default)s)"
-    )
-    removal.add_argument(
-        "--every",
-        type=int,
-        default=8,
-        metavar="N",
-        help="number of heads to remove before each new score (default: %(default)s)",
+        "--every", type=int, default=8, metavar="N", help="number of heads to remove before each new score"
     )
     agreement = commands.add_parser(
         "agreement", help="compare how attribution methods rank the source words, for one translated word per sentence"
@@ -110,20 +100,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     for command in (measure, match, gallery, means, importance, effects, agreement, paths):
         command.add_argument(
-            "--sentences",
-            type=Path,
-            default=SENTENCES,
-            metavar="FILE",
-            help="text file, one sentence per line (default: %(default)s)",
+            "--sentences", type=Path, default=SENTENCES, metavar="FILE", help="text file, one sentence per line"
         )
     for command in (measure, match, gallery, importance, removal, agreement, paths):
         command.add_argument(
             "--output", type=Path, required=True, metavar="FILE.json", help="write the results to this file"
         )
     for command in (measure, match, gallery, means, importance, effects, removal, agreement, paths):
-        command.add_argument(
-            "--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)"
-        )
+        command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder")
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import load_description
+from transformer.commands.parser import CommandParser
 from transformer.commands.terminal import MAX_PORT, errors_without_traceback
 from transformer.files.paths import MODEL
 from transformer.serving.client import SERVER_VARIABLE
@@ -18,27 +19,23 @@ MAX_REPLICAS = 1_000
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=prog,
         description="Serve a model to apps on this machine or on others, with Ray Serve.",
         epilog=f"An app uses this server if the app's environment variable {SERVER_VARIABLE} is set to the server's "
         "URL. To serve from a Ray cluster, set RAY_ADDRESS to the cluster's address.",
     )
-    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)")
-    parser.add_argument(
-        "--replicas", type=int, default=1, metavar="N", help="copies of the model (default: %(default)s)"
-    )
+    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder")
+    parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model")
     parser.add_argument(
         "--most",
         type=int,
         default=0,
         metavar="N",
-        help="maximum number of copies; any beyond --replicas run only while many requests wait (default: --replicas)",
+        help="maximum number of copies; any beyond --replicas run only while many requests wait; 0 for no more",
     )
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on; use 0.0.0.0 for all addresses (default: %(default)s)"
-    )
-    parser.add_argument("--port", type=int, default=8600, help="(default: %(default)s)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; use 0.0.0.0 for all addresses")
+    parser.add_argument("--port", type=int, default=8600, help="port to listen on")
     return parser
 
 

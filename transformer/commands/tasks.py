@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from transformer.commands.parser import CommandParser
 from transformer.commands.terminal import errors_without_traceback
 from transformer.config import CHOICES
 from transformer.errors import AtlasError
@@ -22,9 +23,7 @@ REPORT_LINES = 10
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=prog, description="Train a Transformer on small tasks, which it learns within seconds."
-    )
+    parser = CommandParser(prog=prog, description="Train a Transformer on small tasks, which it learns within seconds.")
     commands = parser.add_subparsers(dest="command", required=True)
     train = commands.add_parser("train", help="train on a task; with --output, save the training run")
     train.add_argument("task", metavar="TASK", help=", ".join(TASKS))
@@ -35,20 +34,15 @@ def parser(prog: str) -> argparse.ArgumentParser:
     train.add_argument(
         "--watch", metavar="ITEM", help="item whose attention is recorded (default: the longest held-out item)"
     )
-    train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="(default: %(default)s)")
-    train.add_argument(
-        "--positions",
-        choices=CHOICES["positions"],
-        default="sinusoidal",
-        help="positional encoding (default: %(default)s)",
-    )
+    train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="optimizer")
+    train.add_argument("--positions", choices=CHOICES["positions"], default="sinusoidal", help="positional encoding")
     for field in fields(TaskConfig):
         if field.metadata:
             train.add_argument(
                 f"--{field.name.replace('_', '-')}",
                 type=type(field.default),
                 default=field.default,
-                help=f"{field.metadata['help']} (default: %(default)s)",
+                help=f"{field.metadata['help']}",
             )
     show = commands.add_parser("show", help="describe a saved training run")
     show.add_argument("file", type=Path, metavar="FILE", help="file written by `train --output`")

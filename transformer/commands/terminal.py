@@ -11,7 +11,6 @@ from typing import TextIO
 # are literal, because Windows has no SIGPIPE.
 INTERRUPTED_STATUS, BROKEN_PIPE_STATUS = 130, 141
 MAX_PORT = 65_535
-PAIRS_HELP = "file with one sentence pair per line: source, tab, target (plain or .gz)"
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from transformer.commands.terminal import PAIRS_HELP, errors_without_traceback
+from transformer.commands.parser import PAIRS_HELP, CommandParser
+from transformer.commands.terminal import errors_without_traceback
 from transformer.measurements.attention_comparison import compare_attentions
 from transformer.model.fast.malloc import keep_freed_memory
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
@@ -25,20 +26,18 @@ from transformer.training.vocabulary import coverage
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="Train a translation model or a language model.")
+    parser = CommandParser(prog=prog, description="Train a translation model or a language model.")
     commands = parser.add_subparsers(dest="command", required=True)
 
     command = commands.add_parser("prepare", help="build a vocabulary and tokenize sentence pairs")
     _add_data(command)
-    command.add_argument(
-        "--vocabulary", type=int, default=24_000, help="tokens in the joint vocabulary (default: %(default)s)"
-    )
+    command.add_argument("--vocabulary", type=int, default=24_000, help="tokens in the joint vocabulary")
     command.add_argument(
         "--sampled",
         type=int,
         default=0,
         metavar="N",
-        help="add N copies of every pair, each split into tokens at random (default: %(default)s)",
+        help="add N copies of every pair, each split into tokens at random",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
     command.add_argument(
@@ -52,29 +51,27 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "prepare-language-model", help="build a vocabulary and tokenize the source texts, for a language model"
     )
     _add_data(command)
-    command.add_argument(
-        "--vocabulary", type=int, default=8_000, help="tokens in the vocabulary (default: %(default)s)"
-    )
+    command.add_argument("--vocabulary", type=int, default=8_000, help="tokens in the vocabulary")
     command.add_argument(
         "--context",
         type=int,
         default=128,
         metavar="N",
-        help="tokens per context; a context contains as many whole texts as fit (default: %(default)s)",
+        help="tokens per context; a context contains as many whole texts as fit",
     )
     command.add_argument(
         "--repeated",
         type=float,
         default=0.2,
         metavar="P",
-        help="probability that a text is followed by an earlier text of its context (default: %(default)s)",
+        help="probability that a text is followed by an earlier text of its context",
     )
     command.add_argument(
         "--patterns",
         type=float,
         default=0.2,
         metavar="P",
-        help="extra contexts that repeat random tokens, as a fraction of all others (default: %(default)s)",
+        help="extra contexts that repeat random tokens, as a fraction of all others",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
 
@@ -94,7 +91,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
             type=type(field.default),
             default=field.default,
             choices=field.metadata.get("choices"),
-            help=field.metadata["help"] + (" (default: %(default)s)" if field.default != "" else ""),
+            help=field.metadata["help"],
         )
 
     command = commands.add_parser(
@@ -102,8 +99,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="train small language models that differ only in attention type and seed, and write their losses",
     )
     command.add_argument("--run", type=Path, required=True, help="folder made by `prepare-language-model`")
-    command.add_argument("--steps", type=int, default=500, help="steps of each training run (default: %(default)s)")
-    command.add_argument("--seeds", type=int, default=3, help="models per attention type (default: %(default)s)")
+    command.add_argument("--steps", type=int, default=500, help="steps of each training run")
+    command.add_argument("--seeds", type=int, default=3, help="models per attention type")
     command.add_argument("--output", type=Path, required=True, help="file for the losses")
     command.add_argument("--models", type=Path, metavar="DIR", help="save the models of the first seed in this folder")
 
@@ -123,28 +120,19 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (plain or .gz)")
-    command.add_argument(
-        "--column",
-        type=int,
-        default=1,
-        help="column that contains the sentences, counted from 1 (default: %(default)s)",
-    )
+    command.add_argument("--column", type=int, default=1, help="column that contains the sentences, counted from 1")
     command.add_argument(
         "--back", action="store_true", help="write the translations as sources, to train the opposite direction"
     )
     command.add_argument("--output", type=Path, required=True, help="gzip-compressed file to write the pairs to")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    command.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="beam size (default: %(default)s); 1 means greedy decoding"
-    )
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 means greedy decoding")
 
     command = commands.add_parser("evaluate", help="measure a model's BLEU and chrF on held-out pairs")
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, required=True, help=PAIRS_HELP)
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    command.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="beam size (default: %(default)s); 1 means greedy decoding"
-    )
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 means greedy decoding")
     command.add_argument(
         "--careless", action="store_true", help="convert sources to lower case, and remove final punctuation"
     )
@@ -160,9 +148,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="file with one sentence per line, optionally followed by a tab and text that should be in the translation",
     )
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
-    command.add_argument(
-        "--beam", type=int, default=1, metavar="N", help="beam size (default: %(default)s); 1 means greedy decoding"
-    )
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 means greedy decoding")
 
     command = commands.add_parser(
         "vocabulary", help="count how many words of a text are a single token in a model's vocabulary"

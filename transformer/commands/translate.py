@@ -10,6 +10,7 @@ from pathlib import Path
 from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import mean_over_draws
 from transformer.ablation.patching import patch_interventions
+from transformer.commands.parser import CommandParser
 from transformer.commands.terminal import errors_without_traceback
 from transformer.decoding.texts import not_written
 from transformer.errors import InterventionError, TextError
@@ -25,7 +26,7 @@ from transformer.values.trace import Trace
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="Translate, and inspect how the model does it.")
+    parser = CommandParser(prog=prog, description="Translate, and inspect how the model does it.")
     commands = parser.add_subparsers(dest="command", required=True)
     translate = commands.add_parser("translate", help="translate a sentence; with --trace, write the trace of the run")
     translate.add_argument("text")
@@ -44,15 +45,15 @@ def parser(prog: str) -> argparse.ArgumentParser:
         choices=MODES,
         default="zero",
         help="what replaces the output of a head that is off: zeros, its mean output, its output with uniform "
-        "attention, or its output for another sentence (default: %(default)s)",
+        "attention, or its output for another sentence",
     )
     translate.add_argument(
         "--draws",
         type=int,
         metavar="N",
-        help=f"with --mode resample: number of other sentences from which to take head outputs ({DEFAULT_DRAWS})",
+        help=f"with --mode resample: number of other sentences to take head outputs from (default: {DEFAULT_DRAWS})",
     )
-    translate.add_argument("--seed", type=int, metavar="N", help="with --mode resample: random seed (0)")
+    translate.add_argument("--seed", type=int, metavar="N", help="with --mode resample: random seed (default: 0)")
     translate.add_argument(
         "--patch",
         action="append",
@@ -96,11 +97,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     export.add_argument("--format", choices=("huggingface",), required=True, help="format of the other program")
     for command in (importing, export):
         command.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write")
-    export.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)")
+    export.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder")
     for command in (translate, info):
-        command.add_argument(
-            "--model", type=Path, default=MODEL, metavar="DIR", help="model folder (default: %(default)s)"
-        )
+        command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder")
         command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 

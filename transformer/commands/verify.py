@@ -9,6 +9,7 @@ from typing import Any
 
 from transformer.checkpoints.available_models import is_language_model, language_model_folders, model_folders
 from transformer.checkpoints.checkpoint import load_language_model
+from transformer.commands.parser import CommandParser
 from transformer.commands.terminal import errors_without_traceback
 from transformer.errors import AtlasError
 from transformer.experiments.checking import Report, check, check_model
@@ -22,7 +23,7 @@ SAME, DIFFERENT, NOT_POSSIBLE = 0, 1, 2
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=prog,
         description="Rerun saved experiments, and compare the new results with the saved ones.",
         epilog=f"Exit status: {SAME} if all numbers match, {DIFFERENT} if any differs, {NOT_POSSIBLE} if a file "
