@@ -24,7 +24,7 @@ from pages.ui.text.markup import markdown
 from transformer.ablation.patching import MIN_DIFFERENCE, Contrasts, GridRun, Patches, head_patches, partner_positions
 from transformer.values.patches import PATCH_SITES, PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 
-ASKS: dict[Direction, str] = {"needed": "Is the value needed? (noising)", "enough": "Is the value enough? (denoising)"}
+ASKS: dict[Direction, str] = {"needed": "needed? (noising)", "enough": "enough? (denoising)"}
 NO_PARTNER = "no partner"
 # For changes in nats, the colour scale reaches at least this many times MIN_DIFFERENCE, so that small changes look
 # faint.
@@ -53,7 +53,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
         st.selectbox(
             "Is the value …",
             DIRECTIONS,
-            format_func=lambda each: ASKS[each].removeprefix("Is the value "),
+            format_func=ASKS.__getitem__,
             width=220,
             **bind(PatchParams, "direction"),
             help="Noising: run A with one value from B's run. If A's choice turns into B's, A needs its own value. "
@@ -85,7 +85,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
         )
     with main_figure(
         both_sentences(pair.question.text, pair.question.other),
-        f"**{ASKS[direction].partition(' (')[0]}** Patched: {site_name(site)}. Measured: the choice between "
+        f"**Is the value {ASKS[direction].partition(' (')[0]}** Patched: {site_name(site)}. Measured: choice between "
         f"{pair.token_markdown(0)} and {pair.token_markdown(1)}",
     ):
         show_clickable(

@@ -188,7 +188,7 @@ def describe_effect(pair: PatchingPair, patch: ChosenPatch, direction: Direction
     run, patched, other = (
         typeset(float(value), "+.2f") for value in (contrasts.run, contrasts.patched[0], contrasts.other)
     )
-    description = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
+    description = f"**Is the value {ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
     if contrasts.effects is None:
         return description + "The two runs hardly differ, so no relative effect is shown."
     effect = float(contrasts.effects[0])
