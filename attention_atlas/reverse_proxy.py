@@ -260,10 +260,7 @@ class ReverseProxy:
         return None
 
     def _choose(self, wanted: int | None, tried: set[int]) -> int | None:
-        """Return the index of a running process that is not in `tried`; None if there is no such process.
-
-        Prefer `wanted`, the browser's previous process; otherwise, choose the process with the fewest pages.
-        """
+        """Return `wanted` if it runs and is not in `tried`, else such a process with the fewest pages, or None."""
         there = [
             number for number, backend in enumerate(self._backends) if backend.port is not None and number not in tried
         ]

@@ -200,8 +200,8 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Returns the cell, row or column under the pointer in the large figure; if there is none, the pinned cell, row or
-   * column. A row or column stands for a word.
+   * Returns the cell, row or column under the pointer in the large figure, or else the pinned one. A row or column
+   * stands for a word.
    * @returns {Place}
    */
   word() {

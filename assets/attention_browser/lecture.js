@@ -89,7 +89,7 @@ export class LectureView {
       header.written ? ` (${header.version})` : "");
   }
 
-  // Describes the cell, row or column that is pinned or under the pointer; if there is none, the strongest link.
+  // Describes the cell, row or column that is pinned or under the pointer, or else the strongest link.
   lookFor() {
     const { browser } = this;
     const arranged = browser.arranged();

@@ -24,7 +24,7 @@ export function followPointer(browser) {
 }
 
 /**
- * Returns the cell, row or column under the pointer in the large figure, or null if there is none.
+ * Returns the cell, row or column under the pointer in the large figure, or null if the pointer is on none of these.
  * @param {AttentionBrowser} browser
  * @param {MouseEvent} event
  * @returns {Place | null}

@@ -8,7 +8,7 @@ import { quote } from "../shared/direction.js";
  * the word has a letter or a digit. `rows` and `columns` are the positions of the word's tokens in token maps. `alone`
  * says whether the word has its own row in a word map. `looks` contains the indices of the links from the word, and
  * `looked` those of the links to the word. Both lists begin with the most prominent link. `across` is the index of the
- * other sentence's word with the most cross-attention, averaged over all heads, or -1 if there is none.
+ * other sentence's word with the most cross-attention, averaged over all heads, or -1 without such a word.
  * @typedef {{
  *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
  *   looks: number[][], looked: number[][], across: number[],

@@ -84,7 +84,7 @@ function hostOf(place) {
 }
 
 /**
- * Returns the first figure in a component of `place` whose name is `name` or empty, or null if there is none.
+ * Returns the first figure in a component of `place` whose name is `name` or empty; null without such a figure.
  * @param {HTMLElement} place
  * @param {string} name
  * @returns {OwnFigure | SVGSVGElement | null}

@@ -1,7 +1,7 @@
 // Copies a chart that Vega has painted on a canvas because it has thousands of cells. Vega draws the copy as SVG.
 
 /**
- * Returns the canvas on which Vega has painted a chart, or null if there is none.
+ * Returns the canvas on which Vega has painted a chart; null if Vega has not used a canvas.
  * @param {HTMLElement} place
  */
 export const paintedCanvas = (place) => place.querySelector("[data-testid=stVegaLiteChart] > canvas");
